@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hermes-supervisor/cmd/hermes-supervisor/config"
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/turn"
+)
+
+// app is one call of the program: its streams, the global flags, and the exit code of a call that went well.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr *os.File
+	started        turn.Moment
+
+	home   string
+	config string
+	unsafe bool
+	json   bool
+
+	code int
+}
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hermes-supervisor",
+		Short: "Keep what an AI agent was asked to do from being lost, done twice, or done again",
+		Long: `hermes-supervisor wraps an AI agent as it is and protects its turns: one prompt being worked on in one session.
+What the agent was asked is on disk before it starts; a crash is told from a living owner by its identity; what was
+cut is continued with the original prompt; what has ended never starts again.
+
+Start with:  hermes-supervisor demo`,
+		SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &turn.UsageError{Problem: err.Error()} })
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.home, "home", "", "HERMES_HOME to work in (default $HERMES_HOME, then ~/.hermes and its active profile)")
+	flags.StringVarP(&a.config, "config", "c", "", "hermes.toml (default $HERMES_SUPERVISOR_CONFIG, then hermes-supervisor/hermes.toml in your configuration folder)")
+	flags.BoolVar(&a.unsafe, "unsafe-filesystem", false, "work on a file system whose locks may not hold")
+	flags.BoolVar(&a.json, "json", false, "print JSON (\"schema\": 1)")
+	root.AddCommand(a.turnCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand(), a.demoCommand(), a.demoAgentCommand(), exitCodesTopic())
+	return root
+}
+
+// noArgs, exactly and friends are cobra's argument checks as usage errors.
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &turn.UsageError{Problem: fmt.Sprintf("unexpected argument %q", args[0])}
+	}
+	return nil
+}
+
+func oneKey(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return &turn.UsageError{Problem: fmt.Sprintf("%s takes one session key, not %d", cmd.Name(), len(args))}
+	}
+	return nil
+}
+
+// room is the open home with the configuration in force.
+type room struct {
+	*turn.Room
+
+	config config.Config
+}
+
+// errNoHome is a home that does not exist, which to a command that only looks is an empty one.
+var errNoHome = errors.New("home does not exist")
+
+// open opens the home for commands that change it, and read for those that only look: they make no home, and read one
+// that they may not write.
+func (a *app) open() (*room, error) { return a.openRoom(false) }
+
+func (a *app) read() (*room, error) { return a.openRoom(true) }
+
+func (a *app) openRoom(readOnly bool) (*room, error) {
+	cfg, source, err := a.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	home, err := a.resolveHome()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(home.Path); readOnly && errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("read %s: %w", home.Path, errNoHome)
+	}
+	store, err := fsstate.Open(home, fsstate.Options{UnsafeFilesystem: a.unsafe})
+	if err != nil && !readOnly {
+		return nil, err
+	}
+	if err != nil {
+		if store, err = fsstate.OpenRead(home); err != nil {
+			return nil, err
+		}
+	}
+	key, err := fsstate.LoadKey(source.Dir)
+	if err != nil && !readOnly {
+		// Work is never refused for want of a key: it only is not continued by anyone but its keeper and a person.
+		a.say("records are not signed, so nothing but their keeper and you will continue them: %v", err)
+	}
+	r := &room{config: cfg, Room: &turn.Room{
+		Store: store, Key: key,
+		Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Settings: policy.Settings{
+			Enabled: cfg.AutoContinue.Enabled, Freshness: time.Duration(cfg.AutoContinue.Freshness),
+			MaxAttempts: cfg.AutoContinue.MaxAttempts,
+			Backoff:     time.Duration(cfg.AutoContinue.Backoff), MaxBackoff: time.Duration(cfg.AutoContinue.MaxBackoff),
+		},
+	}}
+	r.Agents = func(name string) (turn.Agent, bool) {
+		agent, err := r.agent(name)
+		return agent, err == nil
+	}
+	return r, nil
+}
+
+func (a *app) loadConfig() (config.Config, config.Source, error) {
+	dir, _ := os.UserConfigDir() // "" where there is none: then only -c and the environment name a file
+	source, err := config.Find(a.config, os.Getenv, dir)
+	if err != nil {
+		return config.Config{}, source, err
+	}
+	cfg, err := config.Load(source)
+	return cfg, source, err
+}
+
+func (a *app) resolveHome() (fsstate.Home, error) {
+	user, err := os.UserHomeDir()
+	if err != nil && a.home == "" && os.Getenv("HERMES_HOME") == "" {
+		return fsstate.Home{}, &turn.UsageError{Problem: "no home folder is known: give --home or set HERMES_HOME"}
+	}
+	return fsstate.ResolveHome(a.home, os.Getenv, user)
+}
+
+// say prints one line for people on stderr.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "hermes-supervisor: "+format+"\n", args...)
+}
+
+// siblings are the home itself and, where it is the root, every profile below it that has been used.
+func (a *app) siblings(first *room) ([]*turn.Room, []error) {
+	rooms := []*turn.Room{first.Room}
+	home := first.Store.Home()
+	if home.Profile != "" {
+		return rooms, nil
+	}
+	homes, err := fsstate.Homes(home)
+	if err != nil {
+		return rooms, []error{err}
+	}
+	var bad []error
+	for _, h := range homes {
+		if filepath.Clean(h.Path) == filepath.Clean(home.Path) {
+			continue
+		}
+		store, err := fsstate.OpenRead(h)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		other := *first.Room
+		other.Store = store
+		rooms = append(rooms, &other)
+	}
+	return rooms, bad
+}

@@ -1,0 +1,110 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config is one hermes.toml, checked, with the defaults filled in.
+type Config struct {
+	// Path is the file that was looked for, as it was named. It is set also where no file is there and the defaults are
+	// in force.
+	Path string `toml:"-"`
+	// AutoContinue is the table [auto_continue].
+	AutoContinue AutoContinue `toml:"auto_continue"`
+	// Agents are the tables [agent.NAME], by name; never nil. Names match ^[a-z0-9][a-z0-9_-]{0,63}$.
+	Agents map[string]Agent `toml:"agent"`
+}
+
+// AutoContinue says when an interrupted turn is continued without a person. The defaults are Hermes's own.
+type AutoContinue struct {
+	// Enabled is false where no turn is ever continued without a person. Default: true.
+	Enabled bool `toml:"enabled"`
+	// Freshness is how long after its last sign of life a turn may still be continued. Default: 15m.
+	Freshness Duration `toml:"freshness"`
+	// MaxAttempts is how many continuations a turn gets, 0 to 100. Default: 2.
+	MaxAttempts int `toml:"max_attempts"`
+	// Backoff is the wait before the second continuation; the first starts at once, each further one waits twice as
+	// long. Default: 5s.
+	Backoff Duration `toml:"backoff"`
+	// MaxBackoff is the longest such wait, not below Backoff. Default: 5m.
+	MaxBackoff Duration `toml:"max_backoff"`
+}
+
+// Agent is what one agent's name runs, and how its end is told.
+//
+// The events are Go regular expressions, each matched against one line of output without its line end. They are known
+// to compile, and none matches an empty line (it would match every output); "" is none.
+type Agent struct {
+	// Command is the argv of a first run, required: no shell, one expansion per element, {{prompt}}, {{prompt_file}},
+	// {{session}} and {{attempt}} in any element but the program's. Without {{prompt}} and {{prompt_file}} the prompt
+	// comes by stdin. Every user of the machine can read a running program's argv: a prompt in {{prompt}} is no secret.
+	// The program is an absolute path or a name that PATH finds: a relative path would let the working directory, where
+	// agents write, say what runs.
+	Command []string `toml:"command"`
+	// Resume is the argv of a continuation, by the same rules. Empty: Command.
+	Resume []string `toml:"resume"`
+	// Env is set for the agent, values as they are (no expansion). It cannot hold the variables that the supervisor sets
+	// itself.
+	Env map[string]string `toml:"env"`
+	// UnsetEnv are names that the agent does not inherit.
+	UnsetEnv []string `toml:"unset_env"`
+	// EndEvent, on stdout: the turn is concluded, whatever the exit code.
+	EndEvent string `toml:"end_event"`
+	// ErrorEvent, on stdout: the turn is concluded with an error that the agent handled.
+	ErrorEvent string `toml:"error_event"`
+	// BusyEvent, on stdout or stderr, with a non-zero exit: the agent did not begin, the session is in use elsewhere.
+	BusyEvent string `toml:"busy_event"`
+	// RateLimitEvent, on stdout or stderr, with a non-zero exit: the provider asks to wait; no crash.
+	RateLimitEvent string `toml:"rate_limit_event"`
+	// CrashExit are exit codes that are a crash, ConcludedExit those that are not; none is in both.
+	CrashExit     []int `toml:"crash_exit"`
+	ConcludedExit []int `toml:"concluded_exit"`
+}
+
+// defaults is the configuration of an empty file.
+func defaults(path string) Config {
+	return Config{
+		Path: path,
+		AutoContinue: AutoContinue{
+			Enabled:     true,
+			Freshness:   Duration(15 * time.Minute),
+			MaxAttempts: 2,
+			Backoff:     Duration(5 * time.Second),
+			MaxBackoff:  Duration(5 * time.Minute),
+		},
+		Agents: map[string]Agent{},
+	}
+}
+
+// Agent returns what the name runs, or an *UnknownAgentError.
+func (c Config) Agent(name string) (Agent, error) {
+	if a, ok := c.Agents[name]; ok {
+		return a, nil
+	}
+	return Agent{}, &UnknownAgentError{File: c.Path, Name: name, Known: slices.Sorted(maps.Keys(c.Agents))}
+}
+
+// UnknownAgentError is the answer to an agent's name that the configuration does not have. Exit code 78.
+type UnknownAgentError struct {
+	File  string   // the configuration that was asked
+	Name  string   // the name that was asked for
+	Known []string // the names that it has, sorted
+}
+
+func (e *UnknownAgentError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "agent %.64q: not configured in %s", e.Name, e.File)
+	if near := nearestKey(e.Name, e.Known); near != "" {
+		fmt.Fprintf(&b, " (did you mean %q?)", near)
+	}
+	if len(e.Known) == 0 {
+		b.WriteString(", which configures none")
+	} else {
+		fmt.Fprintf(&b, "; configured: %s", strings.Join(e.Known, ", "))
+	}
+	return oneLine(b.String(), maxProblem)
+}

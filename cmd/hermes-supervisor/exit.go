@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"hermes-supervisor/cmd/hermes-supervisor/config"
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/supervise/process"
+	"hermes-supervisor/supervise/turn"
+)
+
+// The exit codes of DESIGN.md. `turn run` returns the agent's own code where the turn concluded.
+const (
+	exitFailed        = 1
+	exitUsage         = 2
+	exitState         = 74
+	exitBusy          = 75
+	exitGaveUp        = 76
+	exitNotPermitted  = 77
+	exitConfiguration = 78
+	exitWaitRanOut    = 124
+)
+
+const exitCodesText = `  0    done
+  1    failed
+  2    usage: the command line or the request is wrong; nothing was written
+  74   state could not be read or written
+  75   busy, try again later: a living owner, a pause, a lock, a receipt that is due
+  76   gave up: attempts exhausted or too old; the turn is in ended/
+  77   not permitted: the record does not verify
+  78   configuration
+  124  --wait ran out
+  128+n  ended by signal n (130: interrupted, 143: shut down, the turn stays open)
+
+turn run returns the agent's own code when the turn concluded; --outcome FILE tells the two apart.`
+
+func exitCodesTopic() *cobra.Command {
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesText}
+}
+
+// waitError is a wait that ran out (exit 124).
+type waitError struct{ problem string }
+
+func (e *waitError) Error() string { return e.problem }
+
+// exitCode is the one place that maps errors to exit codes.
+func exitCode(err error) (code int, try string) {
+	var (
+		usage     *turn.UsageError
+		busy      *turn.BusyError
+		locked    *fsstate.LockedError
+		denied    *turn.PermissionError
+		home      *fsstate.HomeError
+		cfg       *config.Error
+		noAgent   *config.UnknownAgentError
+		waited    *waitError
+		start     *process.StartError
+		corrupt   *fsstate.CorruptError
+		version   *fsstate.VersionError
+		unsafe    *fsstate.UnsafeError
+		untrusted *fsstate.UntrustedError
+		path      *fs.PathError
+	)
+	switch {
+	case errors.As(err, &usage), errors.As(err, &home), errors.Is(err, fsstate.ErrTooLarge):
+		return exitUsage, ""
+	case errors.As(err, &busy):
+		return exitBusy, fmt.Sprintf("hermes-supervisor explain %q", busy.Session)
+	case errors.As(err, &locked):
+		return exitBusy, ""
+	case errors.As(err, &denied):
+		return exitNotPermitted, ""
+	case errors.As(err, &cfg), errors.As(err, &noAgent):
+		return exitConfiguration, ""
+	case errors.As(err, &waited):
+		return exitWaitRanOut, ""
+	case errors.Is(err, turn.ErrNoTurn), errors.As(err, &start):
+		return exitFailed, ""
+	case errors.As(err, &untrusted):
+		return exitState, "--unsafe-filesystem, if you know that nobody else uses this home"
+	case errors.As(err, &corrupt), errors.As(err, &version), errors.As(err, &unsafe), errors.As(err, &path):
+		return exitState, ""
+	}
+	return exitFailed, ""
+}
+
+// report prints the one line of an error, and with --json the same as an object.
+func (a *app) report(err error) int {
+	code, try := exitCode(err)
+	if a.json {
+		line, merr := json.Marshal(map[string]any{"schema": 1, "type": "exit_error", "code": code, "message": err.Error(), "try": try})
+		if merr == nil {
+			fmt.Fprintf(a.stderr, "%s\n", line)
+			return code
+		}
+	}
+	a.say("%v", oneLine(err))
+	if try != "" {
+		fmt.Fprintf(a.stderr, "try: %s\n", try)
+	}
+	return code
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"hermes-supervisor/supervise/process"
+)
+
+// schema is the "schema" of all JSON that the program prints. Readers ignore fields that they do not know.
+const schema = 1
+
+// printJSON prints one object with its schema.
+func (a *app) printJSON(fields map[string]any) error {
+	fields["schema"] = schema
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(fields)
+}
+
+// table prints rows: aligned under a header with ages for a terminal, tab-separated with RFC 3339 times for a program.
+func (a *app) table(header []string, rows [][]any) error {
+	person := process.IsTerminal(a.stdout)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	if person {
+		fmt.Fprintln(w, strings.Join(header, "\t"))
+	}
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = text(cell, person)
+		}
+		line := strings.Join(cells, "\t")
+		if !person {
+			if _, err := fmt.Fprintln(a.stdout, line); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintln(w, line)
+	}
+	return w.Flush()
+}
+
+func text(cell any, person bool) string {
+	switch v := cell.(type) {
+	case time.Time:
+		switch {
+		case v.IsZero():
+			return "-"
+		case person:
+			return age(time.Since(v))
+		}
+		return v.UTC().Format(time.RFC3339)
+	case string:
+		return printable(v)
+	}
+	return fmt.Sprint(cell)
+}
+
+// age is how long ago something was, in the largest unit that says it.
+func age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "in " + age(-d)
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds ago", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+}
+
+// printable keeps a session key, which may hold any character, from moving the cursor or breaking a row.
+func printable(s string) string {
+	if s == "" {
+		return "-"
+	}
+	if quoted := fmt.Sprintf("%q", s); quoted != `"`+s+`"` {
+		return quoted
+	}
+	return s
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

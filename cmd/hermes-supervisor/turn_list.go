@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/turn"
+)
+
+// turnJSON is one turn in the JSON of list, show and explain.
+type turnJSON struct {
+	Session      string       `json:"session"`
+	Home         string       `json:"home"`
+	Store        string       `json:"store"`
+	Agent        string       `json:"agent"`
+	AgentSession string       `json:"agent_session,omitempty"`
+	Source       string       `json:"source,omitempty"`
+	RequestID    string       `json:"request_id,omitempty"`
+	Phase        string       `json:"phase"`
+	Attempts     int          `json:"attempts"`
+	StartedAt    time.Time    `json:"started_at"`
+	LastSeen     time.Time    `json:"last_seen,omitzero"`
+	Owner        ident.Ident  `json:"owner"`
+	Verdict      string       `json:"verdict"`
+	Why          string       `json:"why"`
+	Keeper       *ident.Ident `json:"keeper,omitempty"`
+	KeeperAlive  string       `json:"keeper_verdict"`
+	Verified     bool         `json:"verified"`
+	Decision     decisionJSON `json:"decision"`
+}
+
+type decisionJSON struct {
+	Action  policy.Action `json:"action"`
+	Reason  policy.Reason `json:"reason"`
+	Text    string        `json:"text"`
+	Remedy  string        `json:"remedy,omitempty"`
+	Attempt int           `json:"attempt,omitempty"`
+	At      time.Time     `json:"at,omitzero"`
+}
+
+func jsonOf(v turn.View) turnJSON {
+	t := v.Turn
+	j := turnJSON{
+		Session: t.Session, Home: v.Home, Store: v.Store, Agent: t.Agent, AgentSession: t.AgentSession, Source: t.Source,
+		RequestID: t.RequestID, Phase: t.Phase, Attempts: t.Attempts, StartedAt: t.StartedAt, LastSeen: t.LastSeen,
+		Owner: t.Owner, Verdict: v.Owner.Verdict.String(), Why: v.Owner.Why, KeeperAlive: v.Keeper.Verdict.String(), Verified: t.Verified,
+		Decision: decisionJSON{
+			Action: v.Decision.Action, Reason: v.Decision.Reason, Text: v.Decision.Reason.Text(),
+			Remedy: v.Decision.Reason.Remedy(), Attempt: v.Decision.Attempt, At: v.Decision.At,
+		},
+	}
+	if !t.Reported() {
+		j.Keeper = &t.Keeper
+	}
+	return j
+}
+
+func (a *app) turnListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the open turns, ours and Hermes's own",
+		Long: `Lists the open turns of the home (of the root home: of all its profiles too), oldest first, with what is known about
+their owner and what would happen to each now.`,
+		Example: `  hermes-supervisor turn list --json`,
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			r, err := a.read()
+			if errors.Is(err, errNoHome) {
+				return a.printTurns(nil, nil)
+			}
+			if err != nil {
+				return err
+			}
+			defer r.Store.Close() //nolint:errcheck // a directory handle
+			rooms, bad := a.siblings(r)
+			var views []turn.View
+			for _, room := range rooms {
+				v, errs := room.List()
+				views, bad = append(views, v...), append(bad, errs...)
+			}
+			return a.printTurns(views, bad)
+		},
+	}
+}
+
+// printTurns prints what could be read, and one line for each thing that could not; the latter makes the exit code 74.
+func (a *app) printTurns(views []turn.View, bad []error) error {
+	for _, err := range bad {
+		a.say("%s", oneLine(err))
+	}
+	if len(bad) > 0 {
+		a.code = exitState
+	}
+	if a.json {
+		turns, problems := make([]turnJSON, 0, len(views)), make([]string, 0, len(bad))
+		for _, v := range views {
+			turns = append(turns, jsonOf(v))
+		}
+		for _, err := range bad {
+			problems = append(problems, oneLine(err))
+		}
+		return a.printJSON(map[string]any{"turns": turns, "errors": problems})
+	}
+	rows := make([][]any, 0, len(views))
+	for _, v := range views {
+		rows = append(rows, []any{
+			v.Turn.Session, v.Store, v.Turn.Agent, v.Turn.Phase, v.Turn.Attempts, v.Turn.StartedAt, v.Turn.LastSeen,
+			v.Owner.Verdict.String(), fmt.Sprintf("%s: %s", v.Decision.Action, v.Decision.Reason),
+		})
+	}
+	return a.table([]string{"SESSION", "STORE", "AGENT", "PHASE", "ATTEMPTS", "STARTED", "LAST SEEN", "OWNER", "DECISION"}, rows)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hermes-supervisor/supervise/turn"
+)
+
+func (a *app) turnResumeCommand() *cobra.Command {
+	f := &runFlags{}
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "resume [KEY… | --all] [--agent NAME | -- ARGV…]",
+		Short: "Continue dead turns now, also those that were given up",
+		Long: `Continues turns in the foreground, one after the other: open ones whose agent is dead, and the newest one of a session in
+ended/. A spent budget and an old age do not count, since a person asks. The agent is the one that the turn names,
+--agent, or a command line after --; a turn that was run with a command line of its own needs one again.`,
+		Example: `  hermes-supervisor turn resume fix-tests -- claude -p
+  hermes-supervisor turn resume --all`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keys, argv := args, []string(nil)
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				keys, argv = args[:dash], args[dash:]
+			}
+			return a.turnResume(cmd, f, keys, argv, all)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "every dead open turn, and every turn that was given up as too old or tried too often")
+	f.register(cmd)
+	return cmd
+}
+
+func (a *app) turnResume(cmd *cobra.Command, f *runFlags, keys, argv []string, all bool) error {
+	if all == (len(keys) > 0) {
+		return &turn.UsageError{Problem: "name the sessions to resume, or give --all"}
+	}
+	if len(keys) != 1 && f.outcome != "" {
+		return &turn.UsageError{Problem: "--outcome takes one session"}
+	}
+	r, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer r.Store.Close() //nolint:errcheck // a directory handle
+	if all {
+		var bad []error
+		if keys, bad = r.Resumable(); len(bad) > 0 {
+			for _, err := range bad {
+				a.say("%s", oneLine(err))
+			}
+		}
+		if len(keys) == 0 {
+			_, err := fmt.Fprintln(a.stdout, "nothing to resume")
+			return err
+		}
+	}
+	if len(keys) == 1 {
+		return a.resumeOne(cmd, r, f, keys[0], argv)
+	}
+	worst := 0
+	for _, key := range keys {
+		a.code = 0
+		err := a.resumeOne(cmd, r, f, key, argv)
+		if err != nil {
+			a.code = a.report(err)
+		}
+		if a.code != 0 {
+			worst = a.code
+		}
+	}
+	a.code = worst
+	return nil
+}
+
+func (a *app) resumeOne(cmd *cobra.Command, r *room, f *runFlags, key string, argv []string) error {
+	t, err := r.Restore(cmd.Context(), key)
+	if err != nil {
+		return err
+	}
+	name := f.agent
+	if name == "" && len(argv) == 0 {
+		if name = t.Agent; name == "" {
+			return &turn.UsageError{Problem: fmt.Sprintf("session %q was run with a command line of its own: give it again after --", t.Session)}
+		}
+	}
+	agent, err := r.choose(name, argv)
+	if err != nil {
+		return err
+	}
+	return a.keep(cmd, r, f, turn.Request{
+		Session: t.Session, Source: t.Source, Agent: agent, AutoContinue: true, Fresh: true, Cwd: t.Cwd,
+	})
+}

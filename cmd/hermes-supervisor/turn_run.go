@@ -1,0 +1,236 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/process"
+	"hermes-supervisor/supervise/turn"
+)
+
+// defaultDrain is how long a shutdown waits for a turn: below the 90 s that service managers give by default.
+const defaultDrain = 20 * time.Second
+
+// runFlags are the flags of `turn run`; `turn resume` shares those that make sense there.
+type runFlags struct {
+	session, prompt, promptFile, source, id, agent, receipt, outcome string
+
+	freshness   time.Duration
+	maxAttempts int
+	noContinue  bool
+	stall       time.Duration
+	drain       time.Duration
+	hold        bool
+}
+
+func (f *runFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.agent, "agent", "", "run the agent of this name in hermes.toml, instead of a command line after --")
+	flags.DurationVar(&f.freshness, "freshness", 0, "oldest proof of life that is still continued (default from hermes.toml: 15m)")
+	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "continuations of one prompt (default from hermes.toml: 2)")
+	flags.StringVar(&f.receipt, "receipt", "", "shell command that must succeed, with the end as JSON on stdin, before the turn is let go; until then only it repeats")
+	flags.StringVar(&f.outcome, "outcome", "", "write how the call ended to this file as JSON")
+	flags.DurationVar(&f.stall, "stall", 0, "end an agent that prints nothing for so long, as a crash")
+	flags.DurationVar(&f.drain, "drain", defaultDrain, "how long SIGTERM waits for the turn before the agent is stopped and the turn left open")
+	flags.BoolVar(&f.hold, "hold-output", false, "print only the output of the run that concluded")
+}
+
+func (a *app) turnRunCommand() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run --session KEY [--prompt TEXT | --prompt-file F|-] (--agent NAME | -- ARGV…)",
+		Short: "Run an agent on a prompt, and continue it after a crash",
+		Long: `Records the prompt, runs the agent, and continues the turn when the agent dies. The prompt goes to the agent's stdin,
+unless ARGV has {{prompt}} (others on this machine can read it) or {{prompt_file}}; {{session}} and {{attempt}} expand too.
+
+Given again after this program was killed, with the same prompt or none, it continues the dead turn; another prompt
+replaces it, and the old one goes to ended/. While something of the old turn lives, it is refused with exit code 75.`,
+		Example: `  hermes-supervisor turn run --session fix-tests --prompt "Fix the failing tests" -- claude -p
+  hermes-supervisor turn run --session nightly --id "$(date +%F)" --prompt-file job.md --agent codex`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.turnRun(cmd, f, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.session, "session", "", "key of the session; any string (required)")
+	flags.StringVar(&f.prompt, "prompt", "", "what the agent is asked")
+	flags.StringVar(&f.promptFile, "prompt-file", "", "read the prompt from a file, - for stdin")
+	flags.StringVar(&f.source, "source", "", "who drives the session; turns of bot_room, cron, kanban, subagent and tool are left to their driver")
+	flags.StringVar(&f.id, "id", "", "name of this request: one that concluded returns its outcome and runs nothing")
+	flags.BoolVar(&f.noContinue, "no-continue", false, "do not continue this turn without a person")
+	f.register(cmd)
+	return cmd
+}
+
+func (a *app) turnRun(cmd *cobra.Command, f *runFlags, args []string) error {
+	prompt, given, err := a.readPrompt(cmd, f)
+	if err != nil {
+		return err
+	}
+	r, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer r.Store.Close() //nolint:errcheck // a directory handle
+	agent, err := r.choose(f.agent, args)
+	if err != nil {
+		return err
+	}
+	return a.keep(cmd, r, f, turn.Request{
+		Session: f.session, Prompt: prompt, HasPrompt: given, Source: f.source, ID: f.id, Agent: agent,
+		AutoContinue: !f.noContinue,
+	})
+}
+
+// choose is the agent that a command line means: a name of hermes.toml or an argv of its own, not both.
+func (r *room) choose(name string, argv []string) (turn.Agent, error) {
+	switch {
+	case name != "" && len(argv) > 0:
+		return turn.Agent{}, &turn.UsageError{Problem: "give --agent or a command line after --, not both"}
+	case name != "":
+		return r.agent(name)
+	case len(argv) == 0:
+		return turn.Agent{}, &turn.UsageError{Problem: "no agent: give --agent NAME or a command line after --"}
+	}
+	return turn.Agent{Command: argv}, nil
+}
+
+func (a *app) readPrompt(cmd *cobra.Command, f *runFlags) (prompt string, given bool, err error) {
+	text, file := cmd.Flags().Changed("prompt"), cmd.Flags().Changed("prompt-file")
+	switch {
+	case text && file:
+		return "", false, &turn.UsageError{Problem: "give --prompt or --prompt-file, not both"}
+	case text:
+		return f.prompt, true, nil
+	case !file:
+		return "", false, nil
+	}
+	in := a.stdin
+	if f.promptFile != "-" {
+		opened, err := os.Open(f.promptFile)
+		if err != nil {
+			return "", false, &turn.UsageError{Problem: "read the prompt: " + err.Error()}
+		}
+		defer opened.Close()
+		in = opened
+	}
+	data, err := io.ReadAll(io.LimitReader(in, fsstate.MaxRecord+1))
+	if err != nil {
+		return "", false, &turn.UsageError{Problem: "read the prompt: " + err.Error()}
+	}
+	if len(data) > fsstate.MaxRecord {
+		return "", false, &turn.UsageError{Problem: fmt.Sprintf("read the prompt: more than %d bytes", fsstate.MaxRecord)}
+	}
+	return string(data), true, nil
+}
+
+// keep runs a keeper for one request and reports how the call ended.
+func (a *app) keep(cmd *cobra.Command, r *room, f *runFlags, req turn.Request) error {
+	if f.maxAttempts < 0 || f.freshness < 0 || f.stall < 0 || f.drain < 0 {
+		return &turn.UsageError{Problem: "a duration or number is negative"}
+	}
+	if cmd.Flags().Changed("freshness") {
+		r.Settings.Freshness = f.freshness
+	}
+	if cmd.Flags().Changed("max-attempts") {
+		r.Settings.MaxAttempts = f.maxAttempts
+	}
+	req.Receipt, req.Stall, req.Drain, req.HoldOutput = f.receipt, f.stall, f.drain, f.hold
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if req.Cwd == "" {
+		req.Cwd = cwd
+	}
+	host, err := process.NewHost()
+	if err != nil {
+		return err
+	}
+	orders, stop := listen()
+	defer stop()
+	k := &turn.Keeper{
+		Room: r.Room, Host: host, Request: req, Stdout: a.stdout, Stderr: a.stderr,
+		Orders: orders, Started: a.started, Say: a.say,
+	}
+	out, err := k.Run(cmd.Context())
+	if err != nil {
+		return errors.Join(err, a.writeOutcome(f.outcome, failedOutcome(req.Session, err)))
+	}
+	a.code = codeOf(out)
+	a.tell(out)
+	return a.writeOutcome(f.outcome, describeOutcome(out, a.code))
+}
+
+// codeOf is the exit code of `turn run`.
+func codeOf(o turn.Outcome) int {
+	switch o.State {
+	case turn.Concluded, turn.Interrupted:
+		return o.Code
+	case turn.GaveUp:
+		return exitGaveUp
+	case turn.LeftOpen:
+		switch o.Reason {
+		case policy.ReasonDrained:
+			return o.Code
+		case policy.ReasonUnverified:
+			return exitNotPermitted
+		default:
+			return exitBusy
+		}
+	case turn.Refused:
+		if o.Reason == policy.ReasonUnverified {
+			return exitNotPermitted
+		}
+		return exitBusy
+	case turn.ReceiptFailed:
+		return exitBusy
+	}
+	return exitFailed
+}
+
+// tell says in one line what the agent's own output does not.
+func (a *app) tell(o turn.Outcome) {
+	if o.State == turn.Concluded && !o.Replayed {
+		return
+	}
+	line := o.Reason.Text()
+	if o.Detail != "" {
+		line += " (" + o.Detail + ")"
+	}
+	if remedy := o.Reason.Remedy(); remedy != "" && o.State != turn.Concluded && o.State != turn.Interrupted {
+		line += "; " + remedy
+	}
+	a.say("session %q %s: %s", o.Session, o.State, line)
+}
+
+func describeOutcome(o turn.Outcome, code int) map[string]any {
+	m := map[string]any{
+		"schema": schema, "session": o.Session, "state": o.State, "reason": o.Reason, "exit_code": code,
+		"attempts": o.Attempts, "replayed": o.Replayed,
+	}
+	if o.State == turn.Concluded || o.State == turn.Interrupted {
+		m["agent_code"], m["agent_signal"] = o.Code, o.Signal
+	}
+	if o.Detail != "" {
+		m["detail"] = o.Detail
+	}
+	for name, t := range map[string]time.Time{"started_at": o.StartedAt, "ended_at": o.EndedAt} {
+		if !t.IsZero() {
+			m[name] = t
+		}
+	}
+	return m
+}
+
+func failedOutcome(session string, err error) map[string]any {
+	code, _ := exitCode(err)
+	return map[string]any{"schema": schema, "session": session, "state": "error", "detail": oneLine(err), "exit_code": code}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/turn"
+)
+
+func (a *app) turnShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show KEY",
+		Short:   "Show one open turn with its prompt",
+		Example: `  hermes-supervisor turn show fix-tests`,
+		Args:    oneKey,
+		RunE: func(_ *cobra.Command, args []string) error {
+			v, err := a.view(args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(map[string]any{"turn": jsonOf(v), "prompt": v.Turn.Prompt})
+			}
+			a.describe(v)
+			_, err = fmt.Fprintf(a.stdout, "\n%s\n", strings.TrimRight(v.Turn.Prompt, "\n"))
+			return err
+		},
+	}
+}
+
+// view is one turn for the commands that look at it.
+func (a *app) view(key string) (turn.View, error) {
+	r, err := a.read()
+	if err != nil {
+		return turn.View{}, err
+	}
+	defer r.Store.Close() //nolint:errcheck // a directory handle
+	return r.Show(key)
+}
+
+// describe prints the facts of a turn, a line each.
+func (a *app) describe(v turn.View) {
+	t := v.Turn
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line("session", "%s", printable(t.Session))
+	line("home", "%s (%s)", v.Home, v.Store)
+	if t.Agent != "" {
+		line("agent", "%s", printable(t.Agent))
+	}
+	line("phase", "%s, attempt %d", t.Phase, t.Attempts)
+	line("started", "%s (%s)", t.StartedAt.Local().Format(time.DateTime), age(time.Since(t.StartedAt)))
+	if !t.LastSeen.IsZero() {
+		line("last seen", "%s (%s)", t.LastSeen.Local().Format(time.DateTime), age(time.Since(t.LastSeen)))
+	}
+	if !t.Reported() {
+		line("keeper", "pid %d: %s, %s", t.Keeper.PID, v.Keeper.Verdict, v.Keeper.Why)
+	}
+	line("owner", "pid %d: %s, %s", t.Owner.PID, v.Owner.Verdict, v.Owner.Why)
+	if t.Crash != nil {
+		line("last run", "%s", policy.Reason(t.Crash.Reason).Text())
+	}
+	line("decision", "%s: %s", v.Decision.Action, v.Decision.Reason.Text())
+	_ = w.Flush()
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain KEY",
+		Short: "Tell what would happen to a turn now, by which rule, and what would change it",
+		Long: `Prints every rule of the decision about an open turn, in order, with the fact that it looked at. The first rule that
+does not hold decides.`,
+		Example: `  hermes-supervisor explain fix-tests`,
+		Args:    oneKey,
+		RunE: func(_ *cobra.Command, args []string) error {
+			v, err := a.view(args[0])
+			if err != nil {
+				return err
+			}
+			checks, decision := policy.Explain(v.Facts)
+			if a.json {
+				rules := make([]map[string]any, 0, len(checks))
+				for _, c := range checks {
+					rules = append(rules, map[string]any{"rule": c.Rule, "fact": c.Fact, "holds": c.Holds, "decided": c.Decided})
+				}
+				return a.printJSON(map[string]any{"turn": jsonOf(v), "rules": rules})
+			}
+			a.describe(v)
+			fmt.Fprintln(a.stdout)
+			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			for _, c := range checks {
+				mark := "yes"
+				switch {
+				case c.Decided:
+					mark = "->"
+				case !c.Holds:
+					mark = "no"
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\n", mark, c.Rule, c.Fact)
+			}
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "\n%s: %s\n", decision.Action, decision.Reason.Text())
+			if remedy := decision.Reason.Remedy(); remedy != "" {
+				fmt.Fprintf(a.stdout, "to change it: %s\n", remedy)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,19 @@
+//go:build !linux
+
+package hermes
+
+import (
+	"math"
+
+	"github.com/shirou/gopsutil/v4/process"
+
+	"hermes-supervisor/fsstate/ident"
+)
+
+// sameGatewayStart compares in Hermes's unit on this system: psutil's create time
+// in hundredths of a second. It drifts with the clock, so 2 s apart is the same;
+// what cannot be read is the same too, because it is not known to be another.
+func sameGatewayStart(id ident.Ident, start int64) bool {
+	created, err := (&process.Process{Pid: int32(id.PID)}).CreateTime() //nolint:gosec // the pid of a process that lives
+	return err != nil || math.Abs(float64(created)/10-float64(start)) <= clockDrift*100
+}

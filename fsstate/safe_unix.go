@@ -1,0 +1,40 @@
+//go:build unix
+
+package fsstate
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// accessProblem says who else may have written a file, as ssh's StrictModes asks. A link count of 0 is a file that was
+// replaced after it was opened: a whole older version.
+func accessProblem(info fs.FileInfo) string {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "has no owner that can be read"
+	}
+	switch {
+	case int(st.Uid) != os.Geteuid():
+		return fmt.Sprintf("belongs to uid %d, not to us (%d)", st.Uid, os.Geteuid())
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Sprintf("may be written by others (mode %04o)", info.Mode().Perm())
+	case !info.IsDir() && st.Nlink > 1:
+		return "has more than one name (hard link)"
+	}
+	return ""
+}
+
+// linkProblem has nothing to add: the link count came with the file's status.
+func linkProblem(*os.File) string { return "" }
+
+// device is the file system that a file lies on.
+func device(info fs.FileInfo) (uint64, bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return uint64(st.Dev), true //nolint:unconvert // int32 on macOS
+}

@@ -1,0 +1,249 @@
+package fsstate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hermes-supervisor/fsstate/ident"
+)
+
+// TurnVersion is the "version" of the documents in turns/ and ended/.
+const TurnVersion = 1
+
+// Phases of an open turn's marker, in the order in which a turn passes through them. What they mean is DESIGN.md's
+// "One turn"; here they are only the words that the file may hold.
+const (
+	PhaseIntended  = "intended"  // durable before the fork: work may be running from now on
+	PhaseRunning   = "running"   // the owner's pid and start are known
+	PhaseStopping  = "stopping"  // someone asked for the end; never continued, still occupies the session
+	PhaseConcluded = "concluded" // the end is on disk; only the receipt and the removal are left
+)
+
+// Turn is one document of turns/ or ended/: a prompt, who works on it, and how far it got. Unknown fields of a file
+// survive a rewrite. Times are RFC 3339 in UTC.
+type Turn struct {
+	Session      string      `json:"session"`
+	Phase        string      `json:"phase"`
+	Prompt       string      `json:"prompt"`
+	Source       string      `json:"source,omitempty"`
+	Agent        string      `json:"agent,omitempty"`         // name in hermes.toml or of a preset; "" = a command line of its own
+	RequestID    string      `json:"request_id,omitempty"`    // --id
+	AgentSession string      `json:"agent_session,omitempty"` // the agent's own id of this session, once bound
+	Aliases      []string    `json:"aliases,omitempty"`       // later keys of the same session (a rotated key)
+	Cwd          string      `json:"cwd,omitempty"`
+	AutoContinue bool        `json:"auto_continue"`
+	Attempts     int         `json:"attempts"`
+	StartedAt    time.Time   `json:"started_at"`            // the person's prompt was admitted
+	LaunchedAt   time.Time   `json:"launched_at,omitzero"`  // this run
+	RetryAt      time.Time   `json:"retry_at,omitzero"`     // not before
+	Deferrals    int         `json:"deferrals,omitempty"`   // waits for a provider's limit, charged to no attempt
+	Keeper       ident.Ident `json:"keeper,omitzero"`       // zero: a reported turn
+	Owner        ident.Ident `json:"owner"`                 // pid 0: launched, pid not recorded yet
+	Unattended   bool        `json:"unattended,omitempty"`  // a reported turn that may be continued without a person
+	Drained      bool        `json:"drained,omitempty"`     // ended by a shutdown: its age starts again at the next boot
+	Unobserved   bool        `json:"unobserved,omitempty"`  // an earlier run ended without a witness: it may be complete
+	StopAskedAt  time.Time   `json:"stop_asked_at,omitzero"`
+	Crash        *End        `json:"crash,omitempty"` // the last run's death, where its keeper saw it
+	End          *End        `json:"end,omitempty"`
+	Receipt      *Receipt    `json:"receipt,omitempty"`
+	Origin       *Origin     `json:"origin,omitempty"`
+	Ended        *Retirement `json:"ended,omitempty"` // only in ended/
+
+	// What is known about the file rather than written in it.
+	Verified bool      `json:"-"` // the HMAC held when it was read; only such a turn is sealed again, so that no rewrite vouches for a forged one
+	LastSeen time.Time `json:"-"` // the file's mtime: the last heartbeat or change
+	File     string    `json:"-"` // the name within its folder
+
+	unknown Document
+}
+
+// End is how a concluded turn ended.
+type End struct {
+	Code   int       `json:"code"`             // what `turn run` returns: the agent's code, 128+n for signal n
+	Signal int       `json:"signal,omitempty"` // the signal that ended the agent, 0 = none
+	Reason string    `json:"reason"`           // one of policy's reasons
+	At     time.Time `json:"at"`
+}
+
+// Receipt says that a receipt command must succeed before the marker may go. The command itself is never written here:
+// a state file names no command.
+type Receipt struct {
+	Pending  bool   `json:"pending"`
+	Instance string `json:"instance,omitempty"` // the running or last receipt; its witness tells whether it lives
+	Failures int    `json:"failures,omitempty"`
+}
+
+// Origin ties a turn of ours to the entry of Hermes's own file that it continues.
+type Origin struct {
+	Store     string  `json:"store"`      // "hermes"
+	StartedAt float64 `json:"started_at"` // the entry's own stamp, which with the session names it
+}
+
+// Retirement is why and when a turn went to ended/.
+type Retirement struct {
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"`
+}
+
+// Reported tells a turn that its agent reports itself from one that a keeper runs.
+func (t *Turn) Reported() bool { return t.Keeper.Instance == "" }
+
+// TurnFiles reads and writes the turn documents of one store. It takes no lock: the caller holds the session's stripe
+// around a read and the write that depends on it.
+type TurnFiles struct {
+	Store *Store
+	Key   []byte // HMAC key; empty: what is written cannot be verified by anyone
+}
+
+// turnKeys are the fields that this version knows; the rest of a file is carried along.
+var turnKeys = fieldNames[Turn]()
+
+// Get reads the open turn of a session. The error wraps fs.ErrNotExist where there is none, and is a *CorruptError,
+// *VersionError or *UnsafeError for a file that cannot be used.
+func (ts TurnFiles) Get(session string) (*Turn, error) {
+	t, err := ts.read(Turns, Name(session)+".json")
+	if err != nil {
+		return nil, err
+	}
+	if t.Session != session {
+		return nil, &CorruptError{Path: ts.Store.Path(Turns, t.File), Problem: fmt.Sprintf("is about session %q, not %q", t.Session, session)}
+	}
+	return t, nil
+}
+
+// Put writes the open turn durably: when it returns nil, the turn outlives a power loss.
+func (ts TurnFiles) Put(t *Turn) error {
+	return ts.write(Turns, Name(t.Session)+".json", t)
+}
+
+// Delete removes the open turn of a session durably. No file is no error.
+func (ts TurnFiles) Delete(session string) error {
+	return ts.Store.Remove(Turns, Name(session)+".json")
+}
+
+// Heartbeat says "seen alive now" through the file's mtime, never its content.
+func (ts TurnFiles) Heartbeat(session string, now time.Time) error {
+	return ts.Store.Touch(Turns, Name(session)+".json", now)
+}
+
+// Archive moves an open turn to ended/ with a reason: the copy is durable before the marker goes, and its name follows
+// from the session and the turn's own start, so that a crash between the two leaves no second copy behind.
+func (ts TurnFiles) Archive(t *Turn, reason string, now time.Time) (string, error) {
+	old := *t
+	old.Ended = &Retirement{Reason: reason, At: now.UTC()}
+	file := fmt.Sprintf("%s-%s.json", Name(t.Session), t.StartedAt.UTC().Format("20060102T150405.000000000Z"))
+	if err := ts.write(Ended, file, &old); err != nil {
+		return "", err
+	}
+	return file, ts.Delete(t.Session)
+}
+
+// Read reads one document of turns/ or ended/ by its file name.
+func (ts TurnFiles) Read(folder Folder, file string) (*Turn, error) { return ts.read(folder, file) }
+
+// DropEnded removes one document of ended/.
+func (ts TurnFiles) DropEnded(file string) error { return ts.Store.Remove(Ended, file) }
+
+// All reads every document of turns/ or ended/, by file name. What cannot be read is in the second result, one error
+// a file, and never hides the others.
+func (ts TurnFiles) All(folder Folder) ([]*Turn, []error) {
+	names, err := ts.Store.List(folder)
+	if err != nil {
+		return nil, []error{err}
+	}
+	turns := make([]*Turn, 0, len(names))
+	var bad []error
+	for _, name := range names {
+		t, err := ts.read(folder, name)
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		turns = append(turns, t)
+	}
+	return turns, bad
+}
+
+func (ts TurnFiles) read(folder Folder, file string) (*Turn, error) {
+	data, info, err := ts.Store.Read(folder, file)
+	if err != nil {
+		return nil, err
+	}
+	path := ts.Store.Path(folder, file)
+	doc, err := decodeAt(path, data, TurnVersion)
+	if err != nil {
+		return nil, err
+	}
+	t := &Turn{}
+	rest, err := doc.into(t, turnKeys)
+	if err != nil {
+		return nil, &CorruptError{Path: path, Problem: "cannot be decoded: " + err.Error()}
+	}
+	if t.Session == "" {
+		return nil, &CorruptError{Path: path, Problem: "names no session"}
+	}
+	switch t.Phase {
+	case PhaseIntended, PhaseRunning, PhaseStopping, PhaseConcluded:
+	default:
+		return nil, &CorruptError{Path: path, Problem: fmt.Sprintf("phase %q is none that is known", t.Phase)}
+	}
+	if t.Phase == PhaseConcluded && t.End == nil {
+		return nil, &CorruptError{Path: path, Problem: "concluded without an end"}
+	}
+	t.unknown = rest
+	t.Verified = doc.Verify(ts.Key, ts.context())
+	t.LastSeen = info.ModTime
+	t.File = file
+	return t, nil
+}
+
+func (ts TurnFiles) write(folder Folder, file string, t *Turn) error {
+	doc, err := documentOf(t, TurnVersion, t.unknown)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", ts.Store.Path(folder, file), err)
+	}
+	if t.Verified && len(ts.Key) > 0 {
+		doc.Seal(ts.Key, ts.context())
+	}
+	data, err := doc.Encode()
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", ts.Store.Path(folder, file), err)
+	}
+	return ts.Store.Write(folder, file, data)
+}
+
+// context ties a record to its home: one copied in from another home is not verified there.
+func (ts TurnFiles) context() string { return "turn\x00" + ts.Store.Home().Path }
+
+// decodeAt is DecodeDocument for the content of a file, which its errors name.
+func decodeAt(path string, data []byte, version int) (Document, error) {
+	doc, err := DecodeDocument(data, version)
+	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
+		return nil, &CorruptError{Path: path, Problem: corrupt.Problem}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return doc, nil
+}
+
+// documentOf is v as a document of a version, with the unknown fields of the file that it came from.
+func documentOf(v any, version int, unknown Document) (Document, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	doc := Document{}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return nil, err
+	}
+	for k, raw := range unknown {
+		if _, known := doc[k]; !known {
+			doc[k] = raw
+		}
+	}
+	doc["version"] = json.RawMessage(fmt.Sprint(version))
+	return doc, nil
+}

@@ -1,0 +1,97 @@
+package fsstate
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+
+	"hermes-supervisor/fsstate/ident"
+)
+
+var instanceName = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// NewWitness makes run/<instance>.in with the content that the instance reads from its stdin. The file appears under
+// its name durable and already locked, so that whoever sees it free knows that its holders are gone. What comes back is
+// open for reading at offset 0, close-on-exec, and holds the lock for as long as it or a descriptor that a child
+// inherited from it is open. The error wraps fs.ErrExist when the name is taken.
+func (s *Store) NewWitness(instance string, content []byte) (*os.File, error) {
+	file := instance + ".in"
+	name, err := s.change("witness", Run, file)
+	if err != nil {
+		return nil, err
+	}
+	if !instanceName.MatchString(instance) {
+		return nil, &fs.PathError{Op: "witness", Path: s.Path(Run, file), Err: fs.ErrInvalid}
+	}
+	if _, err := s.disk.Lstat(name); err == nil {
+		return nil, &fs.PathError{Op: "witness", Path: s.Path(Run, file), Err: fs.ErrExist}
+	}
+	tmp := string(Tmp) + "/" + randomName()
+	f, err := s.lockedFile(tmp, content)
+	if err == nil {
+		err = s.disk.Rename(tmp, name)
+		if err == nil {
+			if err = s.disk.SyncDir(string(Run)); err == nil {
+				return f, nil
+			}
+			_ = s.disk.Remove(name)
+		}
+		_ = f.Close()
+	}
+	_ = s.disk.Remove(tmp)
+	return nil, fmt.Errorf("witness %s: %w", s.Path(Run, file), err)
+}
+
+// lockedFile makes a file with its content durable and gives it opened anew: read-only, so that an agent cannot change
+// what it was asked, and locked.
+func (s *Store) lockedFile(name string, content []byte) (*os.File, error) {
+	w, err := s.disk.Open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(s.disk, w, content); err != nil {
+		return nil, err
+	}
+	f, err := s.openBlocking(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := ident.LockWitness(f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// NewOutput makes a new file in run/ for an instance's output: open for reading and, always at its end, writing. The
+// error wraps fs.ErrExist when the name is taken. Neither name nor content is made durable.
+func (s *Store) NewOutput(file string) (*os.File, error) {
+	name, err := s.change("output", Run, file)
+	if err != nil {
+		return nil, err
+	}
+	return s.disk.Open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+}
+
+// OpenRun opens a file in run/ for reading, with the safety of Read but no bound on its size.
+func (s *Store) OpenRun(file string) (*os.File, error) {
+	name, err := in("open", Run, file)
+	if err != nil {
+		return nil, err
+	}
+	return s.openBlocking(name)
+}
+
+// openBlocking is openSafe for a file that a child may inherit.
+func (s *Store) openBlocking(name string) (*os.File, error) {
+	f, _, err := openSafe(s.disk, s.Path("", name), name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	if err := blocking(f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,219 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	followTick = 2 * time.Second        // a look without an event, beside the watch
+	followPoll = 50 * time.Millisecond  // between two looks where watching is not possible
+	followTail = 1 << 20                // what stays of a followed file
+	followLag  = 100 * time.Millisecond // given to a writer that hangs, once ctx has ended
+)
+
+// FollowOptions say how a file is followed.
+type FollowOptions struct {
+	// Hold copies nothing until Release. Growth is seen all the same.
+	Hold bool
+	// Punch frees the blocks of what has been copied, but for the last 1 MiB, so that a long output does not fill the
+	// disk twice. The file keeps its length. Linux, on file systems that can (FALLOC_FL_PUNCH_HOLE), and only if src
+	// is open for writing; elsewhere it does nothing.
+	Punch bool
+}
+
+// Follower copies a file that another process appends to, byte for byte, to a writer.
+type Follower struct {
+	src     *os.File
+	dst     io.Writer
+	opts    FollowOptions
+	release chan struct{}
+	once    sync.Once
+
+	mu     sync.Mutex
+	size   int64     // at the last look
+	growth time.Time // when it was last seen to have grown
+	dstErr error
+}
+
+// NewFollower follows src from its beginning. It reads by offset: the position of src is not moved, so it may be the
+// very file that the writing process inherited. It must never be replaced by another file.
+func NewFollower(src *os.File, dst io.Writer, o FollowOptions) *Follower {
+	return &Follower{src: src, dst: dst, opts: o, release: make(chan struct{}), growth: time.Now()}
+}
+
+// Release lets a held follower copy.
+func (f *Follower) Release() { f.once.Do(func() { close(f.release) }) }
+
+// LastGrowth is when the file was last seen to grow (before that, when the Follower was made). It looks at the file
+// itself, so that a dst that blocks does not make a busy process look silent; it is exact to how often it is called.
+// The time is monotonic.
+func (f *Follower) LastGrowth() time.Time {
+	st, err := f.src.Stat()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err == nil && st.Size() != f.size { // truncated is a sign of life, too
+		f.size, f.growth = st.Size(), time.Now()
+	}
+	return f.growth
+}
+
+// DstErr is why dst was dropped: EPIPE when its reader is gone. nil while it takes what it is given.
+func (f *Follower) DstErr() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dstErr
+}
+
+// Run copies until writerGone is closed and all that was written before has been copied; while held, it waits for
+// Release then. The error is that of reading src or the end of ctx. A dst that fails is dropped, and following goes on.
+//
+// When ctx ends, Run returns even if dst hangs; what it was being given is left to it.
+func (f *Follower) Run(ctx context.Context, writerGone <-chan struct{}) error {
+	done := make(chan error, 1)
+	go func() { done <- f.follow(ctx, writerGone) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	lag := time.NewTimer(followLag)
+	defer lag.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-lag.C:
+		return ctx.Err()
+	}
+}
+
+// follow waits and copies by turns.
+func (f *Follower) follow(ctx context.Context, writerGone <-chan struct{}) error {
+	if f.opts.Hold {
+		select {
+		case <-f.release:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	events, every := (<-chan fsnotify.Event)(nil), followPoll
+	var overflows <-chan error
+	if w, err := watchFile(f.src); err == nil {
+		defer w.Close() //nolint:errcheck // nothing to lose
+		events, overflows, every = w.Events, w.Errors, followTick
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	c := copier{Follower: f, buf: make([]byte, 64<<10)}
+	for gone := false; ; {
+		if err := c.toEnd(ctx); err != nil || gone {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-writerGone:
+			gone = true // and once more to the end: nothing is written after this
+		case <-events:
+		case err := <-overflows:
+			_ = err // an overflow: the next look covers what was lost
+		case <-tick.C:
+		}
+	}
+}
+
+// copier is the moving part of one follow.
+type copier struct {
+	*Follower
+	buf     []byte
+	off     int64 // copied up to here
+	punched int64 // and freed up to here; -1: not possible
+}
+
+// toEnd copies what is there.
+func (c *copier) toEnd(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := c.src.ReadAt(c.buf, c.off)
+		if n > 0 {
+			c.off += int64(n)
+			c.saw(c.off)
+			c.give(c.buf[:n])
+			c.punch()
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return c.truncated()
+		case err != nil:
+			return fmt.Errorf("follow: %w", err)
+		}
+	}
+}
+
+// truncated begins anew when the writer has cut the file: what it appends then stands at the beginning.
+func (c *copier) truncated() error {
+	st, err := c.src.Stat()
+	if err != nil {
+		return fmt.Errorf("follow: %w", err)
+	}
+	if st.Size() < c.off {
+		c.off, c.punched = 0, min(c.punched, 0)
+	}
+	return nil
+}
+
+func (f *Follower) saw(size int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if size > f.size {
+		f.size, f.growth = size, time.Now()
+	}
+}
+
+// give hands b to dst, unless that has failed before.
+func (f *Follower) give(b []byte) {
+	if f.DstErr() != nil {
+		return
+	}
+	if _, err := f.dst.Write(b); err != nil {
+		f.mu.Lock()
+		f.dstErr = err
+		f.mu.Unlock()
+	}
+}
+
+// punch frees what lies behind the tail, in pieces of the tail's length.
+func (c *copier) punch() {
+	upto := c.off - followTail
+	if !c.opts.Punch || c.punched < 0 || upto-c.punched < followTail {
+		return
+	}
+	upto -= upto % followTail // whole blocks, whatever their size
+	if err := punchHole(c.src, c.punched, upto-c.punched); err != nil {
+		c.punched = -1
+		return
+	}
+	c.punched = upto
+}
+
+// watchFile watches one file for writes.
+func watchFile(f *os.File) (*fsnotify.Watcher, error) {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, err
+	}
+	if err := watchPath(f, w.Add); err != nil {
+		_ = w.Close()
+		return nil, err
+	}
+	return w, nil
+}

@@ -1,0 +1,58 @@
+package process
+
+import (
+	"sync"
+)
+
+// Host is the supervising process as a parent. A process has one; all its children must be started through it, since
+// what it does not know is a stranger to it and is reaped as one.
+type Host struct {
+	// mu makes fork and registration one step against the reaping of strangers: without it a child that ends at once
+	// would be reaped as a stranger before it is known.
+	mu   sync.Mutex
+	own  map[int]*Child
+	poke chan struct{} // one of ours has been reaped: strangers may have waited behind it
+}
+
+// NewHost makes the calling process the parent of its descendants' orphans where the system can (Linux:
+// PR_SET_CHILD_SUBREAPER, which children do not inherit). It starts nothing; reaping is Run's.
+func NewHost() (*Host, error) {
+	if err := becomeSubreaper(); err != nil {
+		return nil, err
+	}
+	return &Host{own: map[int]*Child{}, poke: make(chan struct{}, 1)}, nil
+}
+
+// Start runs s, on Unix as the leader of a new session. It returns when the exec has succeeded; the error is a
+// *StartError, and then nothing runs. On Windows the child is created suspended in a job object that ends everything
+// in it when its last handle is closed, ours at our death included: keep the Child until its tree has been ended. Resume lets it run.
+func (h *Host) Start(s Spec) (*Child, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c, err := launch(s)
+	if err != nil {
+		return nil, err
+	}
+	h.own[c.pid] = c
+	go h.await(c)
+	return c, nil
+}
+
+// await reaps one child of ours and tells so.
+func (h *Host) await(c *Child) {
+	awaitEnd(c)
+	c.exit = Exit{Code: -1}
+	if state, err := c.proc.Wait(); err == nil {
+		c.exit = exitOf(state)
+	}
+	h.mu.Lock()
+	if h.own[c.pid] == c { // its number may be the next child's by now
+		delete(h.own, c.pid)
+	}
+	h.mu.Unlock()
+	close(c.done)
+	select {
+	case h.poke <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,20 @@
+//go:build !linux
+
+package process
+
+import "context"
+
+// becomeSubreaper does nothing: this system gives orphans to its first process, and nobody can ask for them.
+func becomeSubreaper() error { return nil }
+
+// Run waits for the end of ctx: no strangers come to this process here. Children of Start are reaped without it.
+func (h *Host) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// childless is never known here: see scan.
+func childless() bool { return false }
+
+// awaitEnd returns at once: the wait after it blocks.
+func awaitEnd(*Child) {}

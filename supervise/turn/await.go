@@ -1,0 +1,143 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/process"
+)
+
+const (
+	heartbeatEvery = 10 * time.Second // the marker's mtime: the last proof of life that others see
+	stallLadder    = 5 * time.Second
+	drainLadder    = 5 * time.Second
+)
+
+// killNow is the last rung alone.
+var killNow = process.Ladder{{Signal: syscall.SIGKILL, Scope: process.ScopeTree}}
+
+// ending is how a run ended, as far as its keeper saw it.
+type ending struct {
+	policy.ExitFacts
+
+	taken   bool // the marker went to someone else meanwhile
+	leaving bool // a shutdown was announced: whatever happens, nothing is started again
+}
+
+// await watches one run until the agent has exited: orders, the marker (someone else may ask for the end), stall,
+// heartbeat. Asking for the end is durable before any signal.
+func (j *job) await(ctx context.Context) ending {
+	r := j.run
+	var e ending
+	started := time.Now()
+	drainBy := never()
+	defer drainBy.Stop()
+	beat := time.NewTicker(heartbeatEvery)
+	defer beat.Stop()
+	stall := never()
+	defer stall.Stop()
+	if j.Request.Stall > 0 {
+		stall.Reset(j.Request.Stall)
+	}
+	stop := func(l process.Ladder) { go j.end(ctx, r, l) }
+	for _, instance := range j.spent { // the agent runs already: tidying up costs it nothing
+		j.dropRunFiles(instance)
+	}
+	j.spent = nil
+
+	for {
+		select {
+		case <-r.child.Done():
+			exit := r.child.Exit()
+			e.Code, e.Signal, e.Signaled = exit.Code, exit.Signal, exit.Signaled
+			return e
+		case order := <-j.Orders:
+			switch {
+			case order == OrderInterrupt && e.StopRequested:
+				j.Say("killing the agent and everything that it started")
+				stop(killNow)
+			case order == OrderInterrupt:
+				e.StopRequested = true
+				j.Say("interrupting the turn; once more kills it")
+				if err := j.markStopping(ctx); err != nil {
+					j.Say("the interrupt is not recorded: %v", err)
+				}
+				stop(process.InterruptLadder())
+			case e.leaving || j.Request.Drain <= 0:
+				e.leaving, e.Draining = true, true
+				stop(process.StopLadder(drainLadder))
+			default:
+				e.leaving = true
+				j.Say("shutting down: waiting up to %s for the turn, then the agent is stopped and the turn stays open", j.Request.Drain)
+				drainBy.Reset(j.Request.Drain)
+			}
+		case <-drainBy.C:
+			e.Draining = true
+			stop(process.StopLadder(drainLadder))
+		case <-stall.C:
+			quiet := time.Since(r.err.growth(r.out.growth(started)))
+			if left := j.Request.Stall - quiet; left > 0 {
+				stall.Reset(left)
+				continue
+			}
+			e.Stalled = true
+			j.Say("no sign of life for %s: ending the agent as crashed", j.Request.Stall)
+			stop(process.StopLadder(stallLadder))
+		case <-j.wake:
+			switch mine, stopping := j.peek(); {
+			case !mine:
+				e.taken = true
+				j.Say("the turn was taken from this keeper: ending the agent")
+				stop(killNow)
+			case stopping && !e.StopRequested:
+				e.StopRequested = true
+				j.Say("the turn is being interrupted")
+				stop(process.InterruptLadder())
+			}
+		case <-beat.C:
+			if err := j.Room.files().Heartbeat(j.Request.Session, time.Now()); err != nil {
+				j.Room.log().Warn("heartbeat not written", "error", err.Error())
+			}
+		}
+	}
+}
+
+// never is a timer that does not fire until it is reset.
+func never() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+// peek reads the marker without the lock: is it still ours, and has someone asked for the end? What cannot be read now
+// is ours until it can.
+func (j *job) peek() (mine, stopping bool) {
+	t, err := j.Room.files().Get(j.Request.Session)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, false
+	}
+	if err != nil {
+		return true, false
+	}
+	return t.Keeper.Instance == j.self.Instance, t.Phase == fsstate.PhaseStopping
+}
+
+func (j *job) markStopping(ctx context.Context) error {
+	return j.update(ctx, "interrupt", func(t *fsstate.Turn) error {
+		t.Phase = fsstate.PhaseStopping
+		t.StopAskedAt = time.Now().UTC()
+		return j.put(t, "stopping", policy.ReasonInterrupted)
+	})
+}
+
+// end takes a run's tree down and says what would not go.
+func (j *job) end(ctx context.Context, r *run, l process.Ladder) {
+	if err := r.tree.End(ctx, l); err != nil && ctx.Err() == nil {
+		j.Say("%v", err)
+	}
+}

@@ -1,0 +1,166 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/hermes"
+	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/process"
+)
+
+// conclude puts the end of the turn on disk first. From then on the turn never runs again, whatever happens to the
+// tree, the receipt or this keeper.
+func (j *job) conclude(ctx context.Context, e ending, reason policy.Reason) (*Outcome, error) {
+	if e.Signaled && (e.EndEvent || e.ErrorEvent) { // killed after its own word on the end: the word counts
+		e.Code, e.Signal = 0, 0
+		if !e.EndEvent {
+			e.Code = 1
+		}
+	}
+	err := j.insist(ctx, "record the end of the turn", func() error {
+		return j.update(ctx, "conclude", func(t *fsstate.Turn) error {
+			if t.Phase == fsstate.PhaseStopping && !e.StopRequested && !e.EndEvent {
+				// The stop was recorded by someone else in the moment in which the agent ended by itself.
+				reason, e.Code, e.Signal = policy.ReasonInterrupted, 130, 2
+			}
+			t.Phase = fsstate.PhaseConcluded
+			t.End = &fsstate.End{Code: e.Code, Signal: e.Signal, Reason: string(reason), At: time.Now().UTC()}
+			t.Receipt = j.receipt()
+			return j.put(t, "concluded", reason)
+		})
+	})
+	if errors.Is(err, errTaken) {
+		return j.abandon(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("record the end of the turn (exit code %d): %w", e.Code, err), j.closeRun(ctx))
+	}
+	if err := j.closeRun(ctx); err != nil {
+		return j.outcome(LeftOpen, policy.ReasonOwnerAlive, err.Error()), nil
+	}
+	return j.finish(ctx)
+}
+
+// closeRun ends what the agent left behind and lets the output run dry. It returns an error when something would not
+// go: then the session stays occupied.
+func (j *job) closeRun(ctx context.Context) error {
+	r := j.run
+	if r == nil {
+		return nil
+	}
+	err := r.tree.End(ctx, process.KillLadder())
+	if j.turn.Phase == fsstate.PhaseConcluded {
+		r.out.release()
+		r.err.release()
+	}
+	if err := errors.Join(r.out.finish(), r.err.finish()); err != nil {
+		j.Say("output: %v", err)
+	}
+	j.run = nil
+	return err
+}
+
+// finish carries a concluded turn to its removal: receipt, recorded outcome, marker. Each step may be repeated after a
+// crash of the keeper; none of them runs the agent.
+func (j *job) finish(ctx context.Context) (*Outcome, error) {
+	t := j.turn
+	out := j.outcome(stateOf(*t.End), policy.Reason(t.End.Reason), "")
+	if t.Receipt != nil && t.Receipt.Pending {
+		if detail, err := j.runReceipt(ctx); err != nil {
+			return nil, err
+		} else if detail != "" {
+			return j.outcome(ReceiptFailed, policy.ReasonReceiptPending, detail), nil
+		}
+	}
+	err := j.insist(ctx, "remove the marker", func() error {
+		unlock, err := j.Room.lock(ctx, t.Session, "finish")
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		disk, err := j.Room.open(t.Session)
+		if err != nil {
+			return err
+		}
+		if disk == nil || disk.Keeper.Instance != j.self.Instance {
+			return errTaken
+		}
+		return j.Room.remove(j.turn, "removed", policy.Reason(t.End.Reason))
+	})
+	if err != nil && !errors.Is(err, errTaken) {
+		return nil, fmt.Errorf("remove the marker of a concluded turn: %w", err)
+	}
+	if t.RequestID == "" {
+		j.dropRunFiles(t.Owner.Instance)
+	} else {
+		j.dropRunFiles(t.Owner.Instance, ".out", ".err") // a caller that asks again gets the output again
+	}
+	return out, nil
+}
+
+// remove retires a concluded or interrupted turn, under its lock: what must outlive the marker is durable before the
+// marker goes.
+func (r *Room) remove(t *fsstate.Turn, kind string, reason policy.Reason) error {
+	end := fsstate.End{Code: 130, Signal: 2, Reason: string(reason), At: time.Now().UTC()}
+	if t.End != nil {
+		end = *t.End
+	}
+	if err := r.remember(t, end); err != nil {
+		return err
+	}
+	if err := r.files().Delete(t.Session); err != nil {
+		return err
+	}
+	r.note(t, kind, t.Phase, string(reason), &end.Code)
+	return nil
+}
+
+// giveUp moves a turn to ended/, under its lock.
+func (r *Room) giveUp(t *fsstate.Turn, reason policy.Reason) (string, error) {
+	if t.Origin != nil {
+		if err := r.remember(t, fsstate.End{Code: 76, Reason: string(reason), At: time.Now().UTC()}); err != nil {
+			return "", err
+		}
+	}
+	return r.archive(t, reason)
+}
+
+// remember records the end of a request that has an id, and of Hermes's own turns, whose entry can come back in a file
+// that takes no lock. Hermes's file itself is only tidied while no Hermes lives.
+func (r *Room) remember(t *fsstate.Turn, end fsstate.End) error {
+	o := fsstate.Outcome{
+		Session: t.Session, PromptSHA256: fsstate.PromptSum(t.Prompt), End: end, Attempts: t.Attempts,
+		StartedAt: t.StartedAt, Instance: t.Owner.Instance,
+	}
+	if t.RequestID != "" && t.End != nil {
+		o.ID = t.RequestID
+		if err := r.files().PutOutcome(&o); err != nil {
+			return err
+		}
+	}
+	if t.Origin == nil {
+		return nil
+	}
+	o.ID, o.Instance = fsstate.HermesID(t.Origin.StartedAt), ""
+	if err := r.files().PutOutcome(&o); err != nil {
+		return err
+	}
+	r.tidyHermes(t.Session, t.Origin.StartedAt)
+	return nil
+}
+
+// tidyHermes removes an ended turn's entry from Hermes's own file, if no Hermes process of this home lives. It is a
+// courtesy: our record of the end outranks the entry.
+func (r *Room) tidyHermes(session string, startedAt float64) {
+	home := r.Store.Home().Path
+	if _, live, err := hermes.LiveProcess(home); err != nil || live {
+		return
+	}
+	if err := hermes.ClearMarker(home, session, startedAt, time.Now()); err != nil {
+		r.log().Warn("entry of Hermes's file not cleared", "session", session, "error", err.Error())
+	}
+}

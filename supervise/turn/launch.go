@@ -1,0 +1,189 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/process"
+)
+
+// Environment of an agent under a keeper.
+const (
+	SessionVar = "HERMES_SUPERVISOR_SESSION"
+	AttemptVar = "HERMES_SUPERVISOR_ATTEMPT"
+	homeVar    = "HERMES_HOME"
+)
+
+// run is one launch of the agent.
+type run struct {
+	instance string
+	child    *process.Child
+	tree     process.Tree
+	out      *output // nil where the terminal itself was handed over
+	err      *output
+}
+
+// launch starts the agent for an admitted turn, under the session's lock from the first write to the last: whoever
+// gets the lock afterwards finds either no new run, or one whose pid is recorded. The order is the promise:
+//
+//	witness (its content, its name and its lock durable)  ->  marker "intended" durable  ->  fork  ->  "running" durable
+//
+// so no instruction of the agent runs unrecorded, whatever is killed in between. The caller has charged the attempt
+// in t. A fork that fails leaves t as it was written; the caller refunds.
+func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
+	r := &run{instance: ident.NewInstance()}
+	defer func() {
+		if err != nil && r.child == nil {
+			r.closeOutputs()
+			j.dropRunFiles(r.instance)
+		}
+	}()
+	argv := j.Request.Agent.argv(t.Attempts)
+	prompt := t.Prompt
+	if t.Attempts > 0 {
+		prompt = policy.Note(policy.NoteFacts{Prompt: t.Prompt, Attempt: t.Attempts, Unobserved: t.Unobserved})
+	}
+	v := values{prompt: prompt, session: t.Session, attempt: t.Attempts}
+	byFile, byStdin := promptRoute(argv)
+	if byFile {
+		if v.promptFile, err = j.promptFile(r.instance, prompt); err != nil {
+			return nil, err
+		}
+	}
+	var stdin []byte
+	if byStdin {
+		stdin = []byte(prompt)
+	}
+	witness, err := j.Room.Store.NewWitness(r.instance, stdin)
+	if err != nil {
+		return nil, err
+	}
+	defer witness.Close() // from the fork on, the child's copy alone is the witness
+	if err := j.openOutputs(r); err != nil {
+		return nil, err
+	}
+
+	t.Phase = fsstate.PhaseIntended
+	t.LaunchedAt = time.Now().UTC()
+	t.RetryAt = time.Time{}
+	t.Owner = unlaunched(j.self, r.instance)
+	if err := j.Room.files().Put(t); err != nil {
+		return nil, err
+	}
+	r.child, err = j.Host.Start(process.Spec{
+		Argv:   expand(argv, v),
+		Dir:    t.Cwd,
+		Env:    j.environment(t, r.instance),
+		Stdin:  witness,
+		Stdout: r.out.target(j.Stdout),
+		Stderr: r.err.target(j.Stderr),
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.Phase = fsstate.PhaseRunning
+	t.Owner = identify(r.child.PID(), t.Owner)
+	r.tree = process.Tree{Instance: r.instance, Leader: t.Owner, Sole: true}
+	if err := j.Room.files().Put(t); err != nil {
+		// The marker says "intended" and the witness is held, so the turn is recorded and nobody else may start it; the
+		// next write that succeeds says the rest.
+		j.Say("the agent runs, but its pid is not recorded yet: %v", err)
+	}
+	if err := r.child.Resume(); err != nil {
+		j.Say("the agent cannot be let run: %v", err)
+		_ = r.child.Signal(syscall.SIGKILL) // its end is then seen like any other
+	}
+	j.Room.note(t, "launched", fsstate.PhaseIntended, "", nil)
+	return r, nil
+}
+
+// unlaunched is the owner of a launch that has not happened yet: an instance without a pid, on this boot.
+func unlaunched(self ident.Ident, instance string) ident.Ident {
+	self.PID, self.Start, self.Instance = 0, 0, instance
+	return self
+}
+
+// identify reads the start of a process that we have just started. One that is gone already keeps start 0, which no
+// living process has.
+func identify(pid int, intended ident.Ident) ident.Ident {
+	id, err := ident.Of(pid, intended.Instance)
+	if err != nil {
+		intended.PID = pid
+		return intended
+	}
+	return id
+}
+
+func (j *job) environment(t *fsstate.Turn, instance string) []string {
+	set := map[string]string{}
+	for k, v := range j.Request.Agent.Env {
+		set[k] = v
+	}
+	set[homeVar] = j.Room.Store.Home().Path
+	set[SessionVar] = t.Session
+	set[AttemptVar] = strconv.Itoa(t.Attempts)
+	set[ident.InstanceVar] = instance
+	base := os.Environ()
+	if len(j.Request.Agent.Unset) > 0 {
+		base = without(base, j.Request.Agent.Unset)
+	}
+	return process.ChildEnv(base, set)
+}
+
+func without(env, names []string) []string {
+	kept := make([]string, 0, len(env))
+next:
+	for _, kv := range env {
+		for _, name := range names {
+			if len(kv) > len(name) && kv[len(name)] == '=' && kv[:len(name)] == name {
+				continue next
+			}
+		}
+		kept = append(kept, kv)
+	}
+	return kept
+}
+
+// promptFile is the 0600 file that {{prompt_file}} names. The marker holds the prompt; this copy need not be durable.
+func (j *job) promptFile(instance, prompt string) (string, error) {
+	name := instance + ".prompt"
+	f, err := j.Room.Store.NewOutput(name)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(prompt)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("write %s: %w", j.Room.Store.Path(fsstate.Run, name), err)
+	}
+	return j.Room.Store.Path(fsstate.Run, name), nil
+}
+
+// runSuffixes are the files that one instance has in run/.
+var runSuffixes = []string{".in", ".prompt", ".out", ".err"}
+
+// dropRunFiles removes what an ended instance left in run/. Failing leaves a file that the sweep takes later.
+func (r *Room) dropRunFiles(instance string, keep ...string) {
+	if instance == "" {
+		return
+	}
+next:
+	for _, suffix := range runSuffixes {
+		for _, k := range keep {
+			if k == suffix {
+				continue next
+			}
+		}
+		if err := r.Store.Remove(fsstate.Run, instance+suffix); err != nil {
+			r.log().Warn("run file not removed", "file", instance+suffix, "error", err.Error())
+		}
+	}
+}
+
+func (j *job) dropRunFiles(instance string, keep ...string) { j.Room.dropRunFiles(instance, keep...) }

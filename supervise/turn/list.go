@@ -1,0 +1,110 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/policy"
+)
+
+// View is one open turn as it stands: what is written, who lives, and what would happen to it now.
+type View struct {
+	Turn          *fsstate.Turn
+	Home          string
+	Store         string // "own" or "hermes"
+	Keeper, Owner ident.Finding
+	Facts         policy.Facts
+	Decision      policy.Decision
+}
+
+// List reads every open turn of this home, ours and Hermes's own, oldest first. What cannot be read is reported beside
+// the others: one error for each file. A broken file is set aside on the way.
+func (r *Room) List() ([]View, []error) {
+	s := r.look()
+	turns, bad := r.files().All(fsstate.Turns)
+	for _, err := range bad {
+		r.setAsideListed(err)
+	}
+	own := map[string]bool{}
+	views := make([]View, 0, len(turns))
+	for _, t := range turns {
+		own[t.Session] = true
+		views = append(views, s.view(t))
+	}
+	markers, err := s.hermesMarkers()
+	if err != nil {
+		bad = append(bad, err)
+	}
+	for _, m := range markers {
+		if !own[m.Session] {
+			views = append(views, s.view(adopted(m)))
+		}
+	}
+	slices.SortStableFunc(views, func(a, b View) int {
+		if c := a.Turn.StartedAt.Compare(b.Turn.StartedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Turn.Session, b.Turn.Session)
+	})
+	return views, bad
+}
+
+func (s *scene) view(t *fsstate.Turn) View {
+	st := s.judge(t, policy.Auto)
+	return View{
+		Turn: t, Home: s.room.Store.Home().Path, Store: storeOf(t),
+		Keeper: st.keeper, Owner: st.owner, Facts: st.facts, Decision: policy.Decide(st.facts),
+	}
+}
+
+// Show is the view of one session's open turn, under any of its keys; ErrNoTurn where there is none.
+func (r *Room) Show(key string) (View, error) {
+	session, err := r.Resolve(key)
+	if err != nil {
+		return View{}, err
+	}
+	s := r.look()
+	t, err := r.files().Get(session)
+	if errors.Is(err, fs.ErrNotExist) {
+		if t = s.hermesTurn(session); t == nil {
+			return View{}, fmt.Errorf("session %q: %w", session, ErrNoTurn)
+		}
+	} else if err != nil {
+		return View{}, err
+	}
+	return s.view(t), nil
+}
+
+// listLockWait is short: a listing waits for nobody.
+const listLockWait = 100 * time.Millisecond
+
+// setAsideListed moves a broken record out of the way that a listing met. Whoever holds its lock is writing it: then
+// the next reader sees it whole, or meets it again.
+func (r *Room) setAsideListed(err error) {
+	corrupt, ok := errors.AsType[*fsstate.CorruptError](err)
+	if !ok {
+		return
+	}
+	file := filepath.Base(corrupt.Path)
+	ctx, cancel := context.WithTimeout(context.Background(), listLockWait)
+	defer cancel()
+	unlock, lockErr := r.Store.Lock(ctx, strings.TrimSuffix(file, ".json"), "set aside")
+	if lockErr != nil {
+		return
+	}
+	defer unlock()
+	if _, err := r.files().Read(fsstate.Turns, file); err == nil {
+		return
+	}
+	if err := r.setAside(fsstate.Turns, file, corrupt); err != nil {
+		r.log().Warn("broken record not set aside", "error", err.Error())
+	}
+}

@@ -1,0 +1,189 @@
+package turn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"time"
+
+	"hermes-supervisor/supervise/process"
+)
+
+// output is one stream of one run: a file that the agent writes, so that it outlives its keeper and never blocks on
+// it, followed to the keeper's own stream.
+type output struct {
+	name     string
+	file     *os.File // the agent's end, appended to
+	read     *os.File // our end
+	follower *process.Follower
+	gone     chan struct{} // closed when nothing can write any more
+	done     chan error
+}
+
+// openOutputs makes the files of a run. A terminal is handed over as it is, unless something must read along.
+func (j *job) openOutputs(r *run) error {
+	readAlong := j.Request.HoldOutput || j.Request.Stall > 0 || j.Request.ID != "" || j.Request.Agent.Events.any()
+	var err error
+	if readAlong || !process.IsTerminal(j.Stdout) {
+		if r.out, err = j.openOutput(r.instance + ".out"); err != nil {
+			return err
+		}
+	}
+	if readAlong || !process.IsTerminal(j.Stderr) {
+		if r.err, err = j.openOutput(r.instance + ".err"); err != nil {
+			r.out.close()
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *job) openOutput(name string) (*output, error) {
+	file, err := j.Room.Store.NewOutput(name)
+	if err != nil {
+		return nil, err
+	}
+	read, err := j.Room.Store.OpenRun(name)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &output{name: name, file: file, read: read, gone: make(chan struct{}), done: make(chan error, 1)}, nil
+}
+
+// target is what the agent writes to: the file, or (nil receiver) the terminal itself.
+func (o *output) target(terminal *os.File) *os.File {
+	if o == nil {
+		return terminal
+	}
+	return o.file
+}
+
+// follow starts copying to dst. Held output waits for release.
+func (o *output) follow(dst io.Writer, hold, punch bool) {
+	if o == nil {
+		return
+	}
+	_ = o.file.Close() // the agent has its own
+	o.follower = process.NewFollower(o.read, dst, process.FollowOptions{Hold: hold, Punch: punch})
+	go func() { o.done <- o.follower.Run(context.Background(), o.gone) }()
+}
+
+// finish waits until everything that was written has been copied, or dropped where it was held and not released.
+func (o *output) finish() error {
+	if o == nil || o.follower == nil {
+		return nil
+	}
+	close(o.gone)
+	err := <-o.done
+	_ = o.read.Close()
+	return err
+}
+
+func (o *output) release() {
+	if o != nil && o.follower != nil {
+		o.follower.Release()
+	}
+}
+
+func (o *output) close() {
+	if o != nil {
+		_ = o.file.Close()
+		_ = o.read.Close()
+	}
+}
+
+// growth is when the stream last grew, or since when it is followed.
+func (o *output) growth(since time.Time) time.Time {
+	if o == nil || o.follower == nil {
+		return since
+	}
+	if t := o.follower.LastGrowth(); t.After(since) {
+		return t
+	}
+	return since
+}
+
+func (r *run) closeOutputs() {
+	r.out.close()
+	r.err.close()
+}
+
+// tailSize is how much of a run's output is searched for the agent's own word on how it ended; followed output is
+// punched out up to the same distance from its end.
+const tailSize = 1 << 20
+
+// seen is what the output of a run says about its end.
+type seen struct{ end, failed, busy, rateLimit bool }
+
+// search reads the tails of an instance's output for the agent's events. Files that are gone, or were never made
+// because a terminal was handed over, say nothing.
+func (r *Room) search(instance string, e Events) (seen, error) {
+	var s seen
+	if !e.any() || instance == "" {
+		return s, nil
+	}
+	out, err := r.tail(instance + ".out")
+	if err != nil {
+		return s, err
+	}
+	errs, err := r.tail(instance + ".err")
+	if err != nil {
+		return s, err
+	}
+	s.end, s.failed = matches(e.End, out), matches(e.Error, out)
+	s.busy = matches(e.Busy, out) || matches(e.Busy, errs)
+	s.rateLimit = matches(e.RateLimit, out) || matches(e.RateLimit, errs)
+	return s, nil
+}
+
+func (r *Room) tail(name string) ([]byte, error) {
+	f, err := r.Store.OpenRun(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, info.Size()-tailSize)
+	return io.ReadAll(io.NewSectionReader(f, from, tailSize))
+}
+
+func matches(re *regexp.Regexp, text []byte) bool {
+	if re == nil {
+		return false
+	}
+	for line := range bytes.Lines(text) {
+		if re.Match(bytes.TrimRight(line, "\r\n")) {
+			return true
+		}
+	}
+	return false
+}
+
+// replay prints what a run that had ended before left behind, as its own keeper would have: all of it where the request
+// has an id, else at most the tail, since what was followed may have been punched out before that.
+func (j *job) replay(instance string) {
+	for _, s := range []struct {
+		suffix string
+		dst    io.Writer
+	}{{".out", j.Stdout}, {".err", j.Stderr}} {
+		f, err := j.Room.Store.OpenRun(instance + s.suffix)
+		if err != nil {
+			continue
+		}
+		if info, err := f.Stat(); err == nil && info.Size() > tailSize && j.Request.ID == "" {
+			_, _ = f.Seek(-tailSize, io.SeekEnd)
+		}
+		_, _ = io.Copy(s.dst, f)
+		_ = f.Close()
+	}
+}

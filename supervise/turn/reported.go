@@ -1,0 +1,192 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/process"
+)
+
+// Report is a turn that its agent reports itself (`turn begin`, hooks).
+type Report struct {
+	Session     string
+	PID         int // the agent; an ancestor of the caller that is no shell
+	Prompt      string
+	Agent       string
+	Source      string
+	Unattended  bool
+	RotatedFrom string // the session had this key until now: the open turn gets a second key, nothing begins
+	Instance    string // HERMES_SUPERVISOR_INSTANCE of the caller: set under a keeper
+}
+
+// Begun is what `turn begin` did.
+type Begun string
+
+// The three things that a report of a beginning can come to.
+const (
+	BegunRecorded  Begun = "recorded"  // the marker is durable
+	BegunAnnotated Begun = "annotated" // a keeper has the turn already; its marker learned the agent's own id
+	BegunIgnored   Begun = "ignored"   // a keeper has the turn, and an id is bound: an agent that the agent started
+)
+
+// Begin records a reported turn durably, or annotates the marker of the keeper that the caller runs under.
+func (r *Room) Begin(ctx context.Context, b Report) (Begun, error) {
+	if b.Session == "" || !utf8.ValidString(b.Session) || !utf8.ValidString(b.Prompt) {
+		return "", &UsageError{"session key is empty, or key or prompt is not valid UTF-8"}
+	}
+	if b.RotatedFrom != "" {
+		return BegunAnnotated, r.rotate(ctx, b.RotatedFrom, b.Session)
+	}
+	if b.Instance != "" {
+		if begun, err := r.bind(ctx, b.Instance, b.Session); begun != "" || err != nil {
+			return begun, err
+		}
+	}
+	if b.Prompt == "" {
+		return "", &UsageError{"prompt is empty"}
+	}
+	owner, err := reporter(b.PID)
+	if err != nil {
+		return "", err
+	}
+	unlock, err := r.lock(ctx, b.Session, "turn begin")
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	st, err := r.stand(b.Session, policy.Person)
+	if err != nil {
+		return "", err
+	}
+	if err := r.makeRoom(st, owner); err != nil {
+		return "", err
+	}
+	cwd, _ := os.Getwd() // for `turn resume`; a caller without one has none to come back to
+	now := time.Now().UTC()
+	t := &fsstate.Turn{
+		Session: b.Session, Phase: fsstate.PhaseRunning, Prompt: b.Prompt, Source: b.Source, Agent: b.Agent, Cwd: cwd,
+		AutoContinue: true, StartedAt: now, LaunchedAt: now, Owner: owner, Unattended: b.Unattended, Verified: true,
+	}
+	if err := r.files().Put(t); err != nil {
+		return "", err
+	}
+	r.note(t, "began", "", "", nil)
+	return BegunRecorded, nil
+}
+
+// makeRoom retires what the session held before: the owner's own earlier turn is over when it begins another, a dead
+// one is replaced, and a live one of someone else holds the session.
+func (r *Room) makeRoom(st standing, owner ident.Ident) error {
+	t := st.turn
+	switch {
+	case t == nil:
+		return nil
+	case t.Reported() && t.Owner.PID == owner.PID && t.Owner.Start == owner.Start && t.Owner.BootID == owner.BootID:
+		return r.remove(t, "superseded", policy.ReasonOtherPrompt)
+	case st.keeper.Verdict != ident.Dead || st.owner.Verdict != ident.Dead:
+		return &BusyError{t.Session, refusal(st)}
+	case t.Phase == fsstate.PhaseConcluded && t.Receipt != nil && t.Receipt.Pending:
+		return &BusyError{t.Session, policy.ReasonReceiptPending.Text()}
+	case t.Phase == fsstate.PhaseConcluded || t.Phase == fsstate.PhaseStopping:
+		return r.remove(t, "removed", policy.ReasonConcluded)
+	}
+	_, err := r.giveUp(t, policy.ReasonOtherPrompt)
+	return err
+}
+
+// bind tells the keeper's marker the agent's own session id: the first one binds, later ones come from agents that the
+// agent started. No keeper with that instance: "".
+func (r *Room) bind(ctx context.Context, instance, agentSession string) (Begun, error) {
+	turns, _ := r.files().All(fsstate.Turns)
+	i := slices.IndexFunc(turns, func(t *fsstate.Turn) bool { return t.Owner.Instance == instance && !t.Reported() })
+	if i < 0 {
+		return "", nil
+	}
+	session := turns[i].Session
+	if turns[i].AgentSession != "" && turns[i].AgentSession != agentSession {
+		return BegunIgnored, nil
+	}
+	return BegunAnnotated, r.annotate(ctx, session, func(t *fsstate.Turn) { t.AgentSession = agentSession })
+}
+
+// rotate gives the open turn of a session a second key.
+func (r *Room) rotate(ctx context.Context, from, to string) error {
+	session, err := r.Resolve(from)
+	if err != nil {
+		return err
+	}
+	return r.annotate(ctx, session, func(t *fsstate.Turn) {
+		if to != t.Session && !slices.Contains(t.Aliases, to) {
+			t.Aliases = append(t.Aliases, to)
+		}
+	})
+}
+
+func (r *Room) annotate(ctx context.Context, session string, change func(t *fsstate.Turn)) error {
+	unlock, err := r.lock(ctx, session, "annotate")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	t, err := r.open(session)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		return fmt.Errorf("session %q: %w", session, ErrNoTurn)
+	}
+	change(t)
+	return r.files().Put(t)
+}
+
+// End retires a reported turn, under any key of its session. A turn of a keeper ends with its keeper; a missing one
+// has ended already. A living owner that is not the caller's ancestor keeps its turn: a late report of an old process
+// must not end the turn of a new one.
+func (r *Room) End(ctx context.Context, key string) (ended bool, err error) {
+	session, err := r.Resolve(key)
+	if err != nil {
+		return false, err
+	}
+	unlock, err := r.lock(ctx, session, "turn end")
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	t, err := r.open(session)
+	if err != nil || t == nil || !t.Reported() {
+		return false, err
+	}
+	if ident.Check(t.Owner) != ident.Dead {
+		if ok, err := process.IsAncestor(t.Owner.PID); err != nil || !ok {
+			return false, errors.Join(err, &BusyError{session, fmt.Sprintf("its owner, pid %d, lives and did not make this report", t.Owner.PID)})
+		}
+	}
+	return true, r.remove(t, "removed", policy.ReasonConcluded)
+}
+
+// shells run hooks and are no agents: a marker that names one would live and die with the wrong process.
+var shells = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "busybox", "tcsh", "csh", "cmd.exe", "powershell.exe", "pwsh", "pwsh.exe"}
+
+// reporter is the identity of the agent that reports a turn.
+func reporter(pid int) (ident.Ident, error) {
+	ok, err := process.IsAncestor(pid)
+	if err != nil {
+		return ident.Ident{}, err
+	}
+	if !ok {
+		return ident.Ident{}, &UsageError{fmt.Sprintf("--pid %d is no ancestor of this command: name the agent that reports its turn", pid)}
+	}
+	if name := process.Name(pid); slices.Contains(shells, filepath.Base(name)) {
+		return ident.Ident{}, &UsageError{fmt.Sprintf("--pid %d is a shell (%s): name the agent itself, or start the hook with exec", pid, name)}
+	}
+	return ident.Of(pid, "")
+}

@@ -1,0 +1,184 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/policy"
+)
+
+// Agent is what runs a turn: argv and what its output and exit codes mean. It comes from hermes.toml, a preset or the
+// process's own command line, never from a state file.
+type Agent struct {
+	Name    string   // "" for a command line of its own
+	Command []string // argv; {{prompt}}, {{prompt_file}}, {{session}} and {{attempt}} are expanded once in each element
+	Resume  []string // argv of a continuation; empty: Command
+	Env     map[string]string
+	Unset   []string
+	Events  Events
+
+	CrashExit, ConcludedExit []int
+}
+
+// Events are the lines of output by which an agent says how its turn stands; nil where it has none.
+type Events struct {
+	End, Error      *regexp.Regexp // stdout
+	Busy, RateLimit *regexp.Regexp // stdout or stderr, with a non-zero exit
+}
+
+func (e Events) any() bool {
+	return e.End != nil || e.Error != nil || e.Busy != nil || e.RateLimit != nil
+}
+
+// Request is one call of `turn run`.
+type Request struct {
+	Session      string
+	Prompt       string
+	HasPrompt    bool // false: continue what is there
+	Source       string
+	ID           string // names the request for callers that retry; "" = none
+	Agent        Agent
+	AutoContinue bool
+	Receipt      string        // shell command; "" = none
+	Stall        time.Duration // 0 = none
+	Drain        time.Duration // how long a shutdown waits for the turn
+	HoldOutput   bool
+	Fresh        bool // a person resumes: a spent budget or an old age does not count
+	Cwd          string
+}
+
+// UsageError is a request that cannot be carried out as it was given (exit 2); nothing was written.
+type UsageError struct{ Problem string }
+
+func (e *UsageError) Error() string { return e.Problem }
+
+// maxArgument is what Linux takes as one argv element (MAX_ARG_STRLEN, less the final NUL); the note that a
+// continuation puts before the prompt must fit too.
+const (
+	maxArgument = 131071
+	noteRoom    = 4096
+)
+
+// check refuses what could not be kept or handed over whole, before anything is written.
+func (r Request) check() error {
+	switch {
+	case r.Session == "":
+		return &UsageError{"session key is empty"}
+	case !utf8.ValidString(r.Session):
+		return &UsageError{"session key is not valid UTF-8, so a JSON record cannot hold it"}
+	case r.HasPrompt && r.Prompt == "":
+		return &UsageError{"prompt is empty"}
+	case !utf8.ValidString(r.Prompt):
+		return &UsageError{"prompt is not valid UTF-8, so a JSON record cannot hold it unchanged"}
+	case !utf8.ValidString(r.ID) || !utf8.ValidString(r.Source):
+		return &UsageError{"--id or --source is not valid UTF-8"}
+	case len(r.Agent.Command) == 0 || r.Agent.Command[0] == "":
+		return &UsageError{"no command to run"}
+	}
+	for _, argv := range [][]string{r.Agent.Command, r.Agent.Resume} {
+		for _, arg := range argv {
+			if err := checkPlaceholders(arg); err != nil {
+				return err
+			}
+			if strings.Contains(arg, "{{prompt}}") && len(r.Prompt)+noteRoom > maxArgument {
+				return &UsageError{fmt.Sprintf("prompt of %d bytes does not fit one argument: let the agent read it from stdin or {{prompt_file}}", len(r.Prompt))}
+			}
+			if strings.Contains(arg, "{{prompt}}") && strings.ContainsRune(r.Prompt, 0) {
+				return &UsageError{"prompt has a NUL byte, which no argument can hold"}
+			}
+		}
+	}
+	return nil
+}
+
+var placeholder = regexp.MustCompile(`\{\{[a-z_]+\}\}`)
+
+func checkPlaceholders(arg string) error {
+	for _, p := range placeholder.FindAllString(arg, -1) {
+		switch p {
+		case "{{prompt}}", "{{prompt_file}}", "{{session}}", "{{attempt}}":
+		default:
+			return &UsageError{fmt.Sprintf("%s is no placeholder; there are {{prompt}}, {{prompt_file}}, {{session}} and {{attempt}}", p)}
+		}
+	}
+	return nil
+}
+
+// values are what the placeholders of one run stand for.
+type values struct {
+	prompt, promptFile, session string
+	attempt                     int
+}
+
+// expand puts the values into argv: one pass an element, never split again, never expanded again, no shell.
+func expand(argv []string, v values) []string {
+	r := strings.NewReplacer("{{prompt}}", v.prompt, "{{prompt_file}}", v.promptFile,
+		"{{session}}", v.session, "{{attempt}}", strconv.Itoa(v.attempt))
+	out := make([]string, len(argv))
+	for i, arg := range argv {
+		out[i] = r.Replace(arg)
+	}
+	return out
+}
+
+// promptRoute tells how argv takes the prompt: by a placeholder of its own, else by stdin.
+func promptRoute(argv []string) (byFile, byStdin bool) {
+	all := strings.Join(argv, "\x00")
+	byFile = strings.Contains(all, "{{prompt_file}}")
+	return byFile, !byFile && !strings.Contains(all, "{{prompt}}")
+}
+
+// argv is the command line of an attempt: a continuation resumes where the agent can.
+func (a Agent) argv(attempt int) []string {
+	if attempt > 0 && len(a.Resume) > 0 {
+		return a.Resume
+	}
+	return a.Command
+}
+
+// State is how a call of `turn run` ended, from the caller's side.
+type State string
+
+// The closed set of states; --outcome FILE and the JSON of `turn run` carry these words.
+const (
+	Concluded     State = "concluded"      // the agent ended its turn; Code is its own
+	Interrupted   State = "interrupted"    // someone asked for the end
+	GaveUp        State = "gave-up"        // moved to ended/
+	LeftOpen      State = "left-open"      // not continued now; the marker stays
+	Refused       State = "refused"        // someone lives; nothing was written
+	ReceiptFailed State = "receipt-failed" // the turn concluded, its receipt did not: only the receipt repeats
+)
+
+// stateOf is the state that a recorded end stands for.
+func stateOf(e fsstate.End) State {
+	switch policy.Reason(e.Reason) {
+	case policy.ReasonInterrupted, policy.ReasonStopRequested, policy.ReasonInterruptSignal:
+		return Interrupted
+	default:
+		return Concluded
+	}
+}
+
+// Outcome is what a call of `turn run` has to say.
+type Outcome struct {
+	State     State
+	Reason    policy.Reason
+	Detail    string // for people: who lives, where the old turn went
+	Session   string
+	Code      int // the agent's exit code, 128+n for signal n
+	Signal    int
+	Attempts  int
+	Instance  string
+	StartedAt time.Time
+	EndedAt   time.Time
+	Replayed  bool // the request had ended before: nothing ran
+}
+
+// errTaken means that the marker is no longer this keeper's: cleared by force, or replaced.
+var errTaken = errors.New("the turn was taken from this keeper")

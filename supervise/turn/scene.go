@@ -1,0 +1,142 @@
+package turn
+
+import (
+	"sync"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/hermes"
+	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/policy"
+)
+
+// scene is one look at the world: who lives, what Hermes's registry says, whether this home is paused. The process
+// table is scanned at most once a scene, and only when a pid alone cannot settle a turn.
+type scene struct {
+	room   *Room
+	now    time.Time
+	tagged func() (ident.Tagged, error)
+	leases  func() ([]hermes.Lease, error)
+	markers func() ([]hermes.Marker, error)
+	pause   func() Pause
+}
+
+func (r *Room) look() *scene {
+	return &scene{
+		room:   r,
+		now:    time.Now(),
+		tagged: sync.OnceValues(ident.ScanTagged),
+		leases: sync.OnceValues(func() ([]hermes.Lease, error) { return hermes.ActiveLeases(r.Store.Home().Path) }),
+		markers: onceMarkers(r.Store.Home().Path),
+		pause:  sync.OnceValue(r.Paused),
+	}
+}
+
+// keeper judges the keeper of a turn. A keeper's own environment does not carry its instance, so there is nothing to
+// scan for; a turn without one has no keeper that could live.
+func (s *scene) keeper(t *fsstate.Turn) ident.Finding {
+	if t.Reported() {
+		return ident.Finding{Verdict: ident.Dead, Why: "the agent reports this turn itself: no keeper"}
+	}
+	return ident.Judge(ident.Evidence{
+		ID:      t.Keeper,
+		Witness: s.witness(t.Keeper.Instance),
+		Trusted: s.room.Store.Trusted(),
+		Tagged:  func() (ident.Tagged, error) { return nil, nil },
+	})
+}
+
+// owner judges the process that does the turn, its witness and what carries its tag; for an entry of Hermes's own that
+// no keeper has taken over, its writer.
+func (s *scene) owner(t *fsstate.Turn) ident.Finding {
+	if t.Origin != nil && t.Reported() {
+		return s.writer(t.Session, t.Origin.StartedAt)
+	}
+	return ident.Judge(ident.Evidence{
+		ID:      t.Owner,
+		Witness: s.witness(t.Owner.Instance),
+		Trusted: s.room.Store.Trusted(),
+		Tagged:  s.tagged,
+	})
+}
+
+func (s *scene) witness(instance string) ident.Witness {
+	if instance == "" {
+		return ident.WitnessUnknown
+	}
+	return ident.ProbeWitness(s.room.Store.Path(fsstate.Run, instance+".in"))
+}
+
+// lease is what Hermes's own registry of session owners says of a turn: a live or unknown owner holds it back.
+func (s *scene) lease(t *fsstate.Turn) (held bool, owner policy.Life) {
+	leases, err := s.leases()
+	if err != nil {
+		return true, policy.LifeUnknown
+	}
+	for _, l := range leases {
+		if l.SessionID != t.Session && (t.AgentSession == "" || l.SessionID != t.AgentSession) {
+			continue
+		}
+		if v, _ := hermes.LeaseOwner(l); v != ident.Dead {
+			return true, life(v)
+		}
+	}
+	return false, policy.LifeDead
+}
+
+// facts are everything that policy wants to know about an open turn.
+func (s *scene) facts(t *fsstate.Turn, by policy.By, keeper, owner ident.Finding) policy.Facts {
+	pause := s.pause()
+	held, leaseOwner := s.lease(t)
+	_, known := s.room.agent(t.Agent)
+	f := policy.Facts{
+		Now: s.now, Settings: s.room.Settings, By: by,
+		Paused: pause.inForce(s.now), PausedUntil: pause.Until,
+		Store:    storeOf(t),
+		Reported: t.Reported() && t.Origin == nil, Unattended: t.Unattended,
+		Phase: t.Phase, Source: t.Source, AutoContinue: t.AutoContinue, Attempts: t.Attempts - t.Deferrals,
+		LastProof: lastProof(t), Drained: t.Drained,
+		Keeper: life(keeper.Verdict), Owner: life(owner.Verdict), OwnerWhy: owner.Why,
+		LeaseHeld: held, LeaseOwner: leaseOwner,
+		Verified: t.Verified, AgentKnown: known,
+		RetryAt: t.RetryAt, EndUnobserved: t.Unobserved, NewerPrompt: s.newerHermes(t),
+	}
+	if t.Drained && t.Keeper.BootID != "" && t.Keeper.BootID != ident.BootID() {
+		f.OtherBoot, f.BootedAt = true, s.now.Add(-ident.Uptime())
+	}
+	return f
+}
+
+func (r *Room) agent(name string) (Agent, bool) {
+	if name == "" || r.Agents == nil {
+		return Agent{}, false
+	}
+	return r.Agents(name)
+}
+
+// lastProof is the last moment at which the turn is known to have been worked on.
+func lastProof(t *fsstate.Turn) time.Time {
+	proof := t.StartedAt
+	if t.LastSeen.After(proof) {
+		proof = t.LastSeen
+	}
+	return proof
+}
+
+func life(v ident.Verdict) policy.Life {
+	switch v {
+	case ident.Alive:
+		return policy.LifeAlive
+	case ident.Dead:
+		return policy.LifeDead
+	case ident.Unknown:
+	}
+	return policy.LifeUnknown
+}
+
+func storeOf(t *fsstate.Turn) string {
+	if t.Origin != nil {
+		return t.Origin.Store
+	}
+	return "own"
+}

@@ -1,0 +1,79 @@
+package turn
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/ident"
+)
+
+const (
+	stopVersion = 1
+	stopLife    = 60 * time.Second // as long as any request lives (DESIGN.md)
+)
+
+// Moment is a point in time that keeps its order when the wall clock is stepped: two of the same boot are compared by
+// the time since boot.
+type Moment struct {
+	BootID string        `json:"boot_id,omitempty"`
+	Uptime time.Duration `json:"uptime_ns"`
+	Wall   time.Time     `json:"at"`
+}
+
+// Now is this moment. A keeper takes it first thing: a stop request that is older is not meant for it.
+func Now() Moment {
+	return Moment{BootID: ident.BootID(), Uptime: ident.Uptime(), Wall: time.Now().UTC()}
+}
+
+// since is how much later m is than o.
+func (m Moment) since(o Moment) time.Duration {
+	if m.BootID != "" && m.BootID == o.BootID {
+		return m.Uptime - o.Uptime
+	}
+	return m.Wall.Sub(o.Wall)
+}
+
+// stopMark is an interrupt that found no open turn: it wins over a keeper that had started by then and not yet written
+// its marker, and over nobody else.
+type stopMark struct {
+	Session string `json:"session"`
+	Moment
+}
+
+func stopFile(session string) string { return "stop-" + fsstate.Name(session) + ".json" }
+
+// leaveStopMark is called under the session's lock.
+func (r *Room) leaveStopMark(session string) error {
+	raw, err := json.Marshal(stopMark{Session: session, Moment: Now()})
+	if err != nil {
+		return err
+	}
+	data, err := fsstate.Document{"version": json.RawMessage("1"), "stop": raw}.Encode()
+	if err != nil {
+		return err
+	}
+	return r.Store.Write(fsstate.Requests, stopFile(session), data)
+}
+
+// stopAsked tells whether a stop request precedes the marker of a keeper that started at the given moment. The mark
+// stays until it expires: it orders every keeper that had started by then, and no later one. It is called under the
+// session's lock. A mark that cannot be understood stops nothing.
+func (r *Room) stopAsked(session string, started Moment) (bool, error) {
+	file := stopFile(session)
+	data, _, err := r.Store.Read(fsstate.Requests, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var mark stopMark
+	doc, err := fsstate.DecodeDocument(data, stopVersion)
+	if err != nil || json.Unmarshal(doc["stop"], &mark) != nil || Now().since(mark.Moment) > stopLife {
+		return false, r.Store.Remove(fsstate.Requests, file)
+	}
+	return mark.Session == session && mark.since(started) >= 0, nil
+}

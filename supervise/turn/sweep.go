@@ -1,0 +1,90 @@
+package turn
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/ident"
+)
+
+// Sweep removes what nothing needs any more: records past their keeping time, and the files in run/ of instances that
+// no record names and nobody holds. It is called now and then by whoever runs anyway; a fault in one file leaves the
+// rest, and the next sweep.
+func (r *Room) Sweep(ctx context.Context, now time.Time) {
+	for _, folder := range []fsstate.Folder{fsstate.Ended, fsstate.Outcomes} {
+		r.dropOld(folder, now.Add(-keepEnded))
+	}
+	r.dropOld(fsstate.Tmp, now.Add(-time.Hour))
+	r.dropOld(fsstate.Requests, now.Add(-24*time.Hour))
+	r.sweepRun(ctx, now)
+}
+
+func (r *Room) dropOld(folder fsstate.Folder, before time.Time) {
+	names, err := r.Store.List(folder)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		info, err := r.Store.Stat(folder, name)
+		if err != nil || !info.ModTime.Before(before) || folder == fsstate.Requests && name == pauseFile {
+			continue
+		}
+		if err := r.Store.Remove(folder, name); err != nil {
+			r.log().Warn("old file not removed", "folder", string(folder), "file", name, "error", err.Error())
+		}
+	}
+}
+
+// sweepRun spares what is young (its marker may be about to be written), named by a record, or held.
+func (r *Room) sweepRun(ctx context.Context, now time.Time) {
+	names, err := r.Store.List(fsstate.Run)
+	if err != nil {
+		return
+	}
+	var named map[string]bool
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return
+		}
+		instance, _, _ := strings.Cut(name, ".")
+		info, err := r.Store.Stat(fsstate.Run, name)
+		if err != nil || now.Sub(info.ModTime) < time.Hour {
+			continue
+		}
+		if named == nil {
+			named = r.namedInstances()
+		}
+		if named == nil || named[instance] || r.look().witness(instance) == ident.WitnessHeld {
+			continue
+		}
+		if err := r.Store.Remove(fsstate.Run, name); err != nil {
+			r.log().Warn("run file not removed", "file", name, "error", err.Error())
+		}
+	}
+}
+
+// namedInstances are the instances that some record still names; nil when a record cannot be read, since it may name
+// any of them.
+func (r *Room) namedInstances() map[string]bool {
+	named := map[string]bool{}
+	turns, bad := r.files().All(fsstate.Turns)
+	if len(bad) > 0 {
+		return nil
+	}
+	for _, t := range turns {
+		named[t.Owner.Instance], named[t.Keeper.Instance] = true, true
+		if t.Receipt != nil {
+			named[t.Receipt.Instance] = true
+		}
+	}
+	kept, err := r.files().OutcomeInstances()
+	if err != nil {
+		return nil
+	}
+	for _, instance := range kept {
+		named[instance] = true
+	}
+	return named
+}
