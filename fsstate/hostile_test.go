@@ -266,6 +266,33 @@ func TestHostileJournalIsRefused(t *testing.T) {
 	})
 }
 
+func TestHostileFileInRunIsNeitherReadNorTakenOver(t *testing.T) {
+	t.Parallel()
+	instance := strings.Repeat("a", 32)
+	eachHostile(t, func(t *testing.T, kind string) {
+		t.Helper()
+		s := newStore(t)
+		outside, untouched := outsideFolder(t)
+		hostile[kind].make(t, s.Path(Run, instance+".in"), outside)
+		inTime(t, func() {
+			f, err := s.OpenRun(instance + ".in")
+			if kind == "1 TB sparse file" { // outputs have no bound
+				fatal(t, err)
+				_ = f.Close()
+			} else if _, ok := errors.AsType[*UnsafeError](err); !ok {
+				t.Errorf("OpenRun: %v", err)
+			}
+			if _, err := s.NewOutput(instance + ".in"); !errors.Is(err, fs.ErrExist) {
+				t.Errorf("NewOutput: %v", err)
+			}
+			if _, err := s.NewWitness(instance, []byte("x")); !errors.Is(err, fs.ErrExist) {
+				t.Errorf("NewWitness: %v", err)
+			}
+		})
+		untouched()
+	})
+}
+
 func TestHostileStateFolderIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"", "turns", "locks", "tmp", "run"} {

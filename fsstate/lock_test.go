@@ -158,33 +158,33 @@ func TestLockEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestLockFileThatWasRemovedExcludesNonetheless(t *testing.T) {
+func TestLockOfAFileThatLostItsNameIsNone(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	s.lockWait = 50 * time.Millisecond
-	first, err := s.Lock(t.Context(), "a.json", "first")
-	if err != nil {
-		t.Fatal(err)
+	file := stripeFile(stripeOf("a.json"))
+	for what, spoil := range map[string]func(path string) error{
+		"removed":  os.Remove,
+		"replaced": func(path string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
+	} {
+		l := s.lockFile(file)
+		if ok, err := l.TryLock(); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if err := spoil(l.Path()); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := s.stillThere(l, file); ok || err != nil {
+			t.Errorf("%s: %v, %v", what, ok, err)
+		}
+		if l.Locked() {
+			t.Errorf("%s: kept", what)
+		}
+		unlock, err := s.Lock(t.Context(), "a.json", "test")
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		unlock()
 	}
-	first()
-	file := s.Path("", stripeFile(stripeOf("a.json")))
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	unlock, err := s.Lock(t.Context(), "a.json", "second")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unlock()
-	if _, err := openStore(t, s.Home()).lockBriefly(t, "a.json"); err == nil {
-		t.Error("two hold the lock")
-	}
-}
-
-func (s *Store) lockBriefly(t *testing.T, name string) (func(), error) {
-	t.Helper()
-	s.lockWait = 50 * time.Millisecond
-	return s.Lock(t.Context(), name, "test")
 }
 
 func TestLockAllTakesAStripeOnceAndReleasesWhatItGotWhenOneIsHeld(t *testing.T) {

@@ -72,6 +72,19 @@ func (s *Store) Touch(f Folder, file string, now time.Time) error {
 	return s.disk.Touch(name, now)
 }
 
+// Stat tells size and modification time of one entry, without following a link and without opening it.
+func (s *Store) Stat(f Folder, file string) (Info, error) {
+	name, err := in("stat", f, file)
+	if err != nil {
+		return Info{}, err
+	}
+	info, err := s.disk.Lstat(name)
+	if err != nil {
+		return Info{}, err
+	}
+	return Info{ModTime: info.ModTime(), Size: info.Size()}, nil
+}
+
 // List gives the names of the files of a folder in ascending order; folders, dot files and what Quarantine moved aside
 // are left out. A hostile entry (a FIFO) is in the list, so that reading it reports it. A missing folder is empty.
 func (s *Store) List(f Folder) ([]string, error) {

@@ -21,8 +21,10 @@ func (r *room) agent(name string) (turn.Agent, error) {
 		pattern string
 		into    **regexp.Regexp
 	}{
-		{c.EndEvent, &a.Events.End}, {c.ErrorEvent, &a.Events.Error},
-		{c.BusyEvent, &a.Events.Busy}, {c.RateLimitEvent, &a.Events.RateLimit},
+		{c.EndEvent, &a.Events.End},
+		{c.ErrorEvent, &a.Events.Error},
+		{c.BusyEvent, &a.Events.Busy},
+		{c.RateLimitEvent, &a.Events.RateLimit},
 	} {
 		if p.pattern == "" {
 			continue

@@ -11,7 +11,7 @@ func (a *app) turnCommand() *cobra.Command {
 		Use:   "turn",
 		Short: "Run, report, look at and end turns",
 		Long:  "A turn is one prompt being worked on in one session. A session has at most one open turn.",
-		Args: func(cmd *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return &turn.UsageError{Problem: "turn has no command " + args[0]}
 			}

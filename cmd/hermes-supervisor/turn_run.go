@@ -118,7 +118,7 @@ func (a *app) readPrompt(cmd *cobra.Command, f *runFlags) (prompt string, given 
 		if err != nil {
 			return "", false, &turn.UsageError{Problem: "read the prompt: " + err.Error()}
 		}
-		defer opened.Close()
+		defer opened.Close() //nolint:errcheck // read only
 		in = opened
 	}
 	data, err := io.ReadAll(io.LimitReader(in, fsstate.MaxRecord+1))

@@ -140,7 +140,7 @@ func keeperKilledWatched(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	left, err := scan(t.session)
+	left, err := t.scan()
 	if err != nil {
 		return err
 	}

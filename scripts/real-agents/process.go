@@ -23,6 +23,7 @@ const (
 // A process is one that lives and carries our session in its environment.
 type process struct {
 	pid      int
+	start    string // clock ticks since boot; with pid, this process and no other
 	instance string // which launch it belongs to
 	attempt  string // which continuation that is; "0": a person's own prompt
 	program  string // file name of its executable
@@ -31,7 +32,8 @@ type process struct {
 func (p process) launcher() bool { return strings.HasPrefix(p.program, "node") }
 func (p process) native() bool   { return p.program == "codex" }
 
-// scan lists the living processes of a session. A zombie has no environment left and is not among them.
+// scan lists the living processes of a session. One that is ending is no longer among them from the moment it gives up
+// its memory, and with it its environment; its files and connections follow a little later (see ended).
 func scan(session string) ([]process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -59,13 +61,41 @@ func inspect(pid int, session string) (process, bool) {
 	if err != nil {
 		return process{}, false
 	}
+	start, over := stat(pid)
+	if over {
+		return process{}, false
+	}
 	program := strings.TrimSuffix(filepath.Base(exe), " (deleted)")
 	return process{
 		pid:      pid,
+		start:    start,
 		instance: variable(environ, instanceVar),
 		attempt:  variable(environ, attemptVar),
 		program:  program,
 	}, true
+}
+
+// ended reports whether a process is over, so that it holds no file any more: gone, or a zombie of which no thread is
+// left. The first thread of a killed program is often a zombie while others are still ending, with the files open.
+func (p process) ended() bool {
+	start, over := stat(p.pid)
+	return over || start != p.start
+}
+
+// stat reads from /proc/PID/stat when a process was started, and whether it is over. The program's name in it may hold
+// anything, also what looks like the end of the name.
+func stat(pid int) (start string, over bool) {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return "", true
+	}
+	const state, threads, started = 0, 17, 19 // counted from the field after the name
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) <= started {
+		return "", true
+	}
+	zombie := fields[state] == "Z" || fields[state] == "X"
+	return fields[started], zombie && (fields[threads] == "0" || fields[threads] == "1")
 }
 
 func variable(environ []byte, name string) string {

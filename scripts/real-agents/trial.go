@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,7 @@ type trial struct {
 	prompt     string
 	model      *mockmodel.Server
 	runs       []*supervised
+	seen       map[process]bool // every process of the session that a scan has found
 }
 
 // newTrial makes everything below dir, which must not exist.
@@ -43,6 +45,7 @@ func newTrial(ctx context.Context, dir, supervisor, launcher string) (*trial, er
 		session: fmt.Sprintf("agent:real:codex:%d:%s", os.Getpid(), filepath.Base(dir)),
 		prompt:  "Answer with one word.\n\nSecond paragraph: \"quoted\" $HOME `id` {{session}} ] – Grüße, 你好",
 		model:   model,
+		seen:    map[process]bool{},
 	}
 	for _, folder := range []string{t.home, t.cwd(), filepath.Join(dir, "user")} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -164,7 +167,7 @@ func (t *trial) startStalled(ctx context.Context, n int) (*supervised, []process
 	if err != nil {
 		return nil, nil, err
 	}
-	processes, err := scan(t.session)
+	processes, err := t.scan()
 	return r, processes, err
 }
 
@@ -195,11 +198,23 @@ func (t *trial) kill(processes ...process) error {
 	return nil
 }
 
-// gone waits until nothing of the session lives and the model has no open request.
+// scan lists the living processes of the session, and remembers them.
+func (t *trial) scan() ([]process, error) {
+	processes, err := scan(t.session)
+	for _, p := range processes {
+		t.seen[p] = true
+	}
+	return processes, err
+}
+
+// gone waits until nothing of the session lives, nothing that did is still ending, and the model has no open request.
 func (t *trial) gone(ctx context.Context) error {
 	if err := until(ctx, "the end of every process of the session", func() (bool, error) {
-		left, err := scan(t.session)
-		return len(left) == 0, err
+		if left, err := t.scan(); err != nil || len(left) > 0 {
+			return false, err
+		}
+		maps.DeleteFunc(t.seen, func(p process, _ bool) bool { return p.ended() })
+		return len(t.seen) == 0, nil
 	}); err != nil {
 		return err
 	}
@@ -240,7 +255,7 @@ func (t *trial) close(ctx context.Context) error {
 		problems = append(problems, r.kill(ctx))
 	}
 	problems = append(problems, until(ctx, "the end of what the case left behind", func() (bool, error) {
-		left, err := scan(t.session)
+		left, err := t.scan()
 		if err != nil || len(left) == 0 {
 			return err == nil, err
 		}

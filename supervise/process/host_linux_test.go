@@ -23,10 +23,10 @@ func init() {
 				return err
 			}
 			if got, err := s.exitOfChild(c); err != nil || got != (Exit{Code: code}) {
-				return fmt.Errorf("exit %d: %+v, %v", code, got, err)
+				return fmt.Errorf("exit %d: %+v, %w", code, got, err)
 			}
 			if err := c.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
-				return fmt.Errorf("signal after the end: %v", err)
+				return fmt.Errorf("signal after the end: %w", err)
 			}
 		}
 		c, err := s.start(instance, "kill")
@@ -34,7 +34,7 @@ func init() {
 			return err
 		}
 		if got, err := s.exitOfChild(c); err != nil || got != killed || got.String() != "signal SIGKILL" {
-			return fmt.Errorf("killed: %+v %s, %v", got, got, err)
+			return fmt.Errorf("killed: %+v %s, %w", got, got, err)
 		}
 		return nil
 	}
@@ -50,7 +50,7 @@ func init() {
 		}
 		for _, c := range children {
 			if got, err := s.exitOfChild(c); err != nil || got != (Exit{}) {
-				return fmt.Errorf("child: %+v, %v", got, err)
+				return fmt.Errorf("child: %+v, %w", got, err)
 			}
 		}
 		return s.until("all strangers are reaped", childless)
@@ -74,7 +74,7 @@ func init() {
 			_, err := s.host.Start(Spec{Argv: tt.argv, Dir: tt.dir})
 			var start *StartError
 			if !errors.As(err, &start) || !errors.Is(err, tt.want) || strings.Contains(err.Error(), "\n") {
-				return fmt.Errorf("%q in %q: %v", tt.argv, tt.dir, err)
+				return fmt.Errorf("%q in %q: %w", tt.argv, tt.dir, err)
 			}
 		}
 		if !childless() {
@@ -92,7 +92,7 @@ func init() {
 		}
 		p, err := readProc(c.PID())
 		if err != nil || p.sid != c.PID() || p.pgid != c.PID() {
-			return fmt.Errorf("%+v, %v: not the leader of its own session", p, err)
+			return fmt.Errorf("%+v, %w: not the leader of its own session", p, err)
 		}
 		if e := c.Exit(); e.Code != -1 {
 			return fmt.Errorf("exit of a living child: %+v", e)

@@ -17,7 +17,7 @@ import (
 //
 //	exit N | kill         end by itself
 //	wait | deaf           say "ready PID" and live; deaf ignores SIGINT and SIGTERM
-//	polite N              say "ready PID", exit N at the first SIGTERM or SIGINT, say "twice PID" at a second
+//	polite N              say "ready PID", exit N at a SIGTERM or SIGINT, 90 if another follows
 //	cont                  say "ready PID", stop itself, exit 7 at SIGTERM
 //	launch S P…           start P… in the same group (S "group") or a session of its own ("session"), then wait
 //	leave S P…            the same, but exit 0 when it has been started
@@ -28,7 +28,7 @@ import (
 //	pipe                  say "sigpipe 1" if SIGPIPE is ignored in it, else "sigpipe 0"
 func playProgram(part []string) {
 	word, rest := part[0], part[1:]
-	ready := func() { fmt.Printf("ready %d\n", os.Getpid()) }
+	ready := func() { fmt.Fprintf(os.Stdout, "ready %d\n", os.Getpid()) }
 	forever := func() { select {} }
 	switch word {
 	case "exit":
@@ -51,7 +51,7 @@ func playProgram(part []string) {
 		<-got
 		select {
 		case <-got:
-			fmt.Printf("twice %d\n", os.Getpid())
+			os.Exit(90)
 		case <-time.After(50 * time.Millisecond):
 		}
 		n, _ := strconv.Atoi(rest[0])
@@ -73,7 +73,7 @@ func playProgram(part []string) {
 			os.Exit(98)
 		}
 		if word == "launch" {
-			fmt.Printf("launcher %d\n", os.Getpid())
+			fmt.Fprintf(os.Stdout, "launcher %d\n", os.Getpid())
 			forever()
 		}
 		os.Exit(0)
@@ -103,7 +103,7 @@ func playProgram(part []string) {
 		if signal.Ignored(syscall.SIGPIPE) {
 			ignored = 1
 		}
-		fmt.Printf("sigpipe %d\n", ignored)
+		fmt.Fprintf(os.Stdout, "sigpipe %d\n", ignored)
 		os.Exit(0)
 	}
 	fmt.Fprintln(os.Stderr, "no such program:", part)

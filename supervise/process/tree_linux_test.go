@@ -13,7 +13,8 @@ import (
 	"hermes-supervisor/fsstate/ident"
 )
 
-const instance = "0123456789abcdef0123456789abcdef"
+// instance is another one in every scene: an orphan is looked for in the whole system, where others play beside us.
+var instance = ident.NewInstance()
 
 // leader is the identity of a child as a record would hold it.
 func leader(c *Child) ident.Ident {
@@ -54,8 +55,13 @@ func ends(l Ladder, want Exit, words []string, part ...string) func(*scene) erro
 			known = append(known, pid)
 		}
 		tree := Tree{Instance: instance, Leader: leader(c), Sole: true}
-		if part[0] == "leave" {
+		switch part[0] {
+		case "leave":
 			if _, err := s.exitOfChild(c); err != nil {
+				return err
+			}
+		case "cont":
+			if err := s.until("it is stopped", func() bool { return ident.Stopped(tree.Leader) }); err != nil {
 				return err
 			}
 		}
@@ -68,7 +74,7 @@ func ends(l Ladder, want Exit, words []string, part ...string) func(*scene) erro
 			}
 		}
 		if ids, err := tree.Members(); err != nil || len(ids) > 0 {
-			return fmt.Errorf("members after the end: %v, %v", pids(ids), err)
+			return fmt.Errorf("members after the end: %v, %w", pids(ids), err)
 		}
 		got, err := s.exitOfChild(c)
 		if err == nil && got != want {
@@ -113,7 +119,9 @@ func TestStoppedAgentGetsItsSignal(t *testing.T) { play(t, "stopped") }
 
 func TestDescendantInItsOwnSessionIsEnded(t *testing.T) { play(t, "own session") }
 
-func TestChildThatOutlivesItsLeaderInTheGroupIsKilled(t *testing.T) { play(t, "deaf child in the group") }
+func TestChildThatOutlivesItsLeaderInTheGroupIsKilled(t *testing.T) {
+	play(t, "deaf child in the group")
+}
 
 func TestOrphanOfADoubleForkIsEnded(t *testing.T) { play(t, "double fork") }
 
@@ -142,7 +150,7 @@ func init() {
 			took = append(took, time.Since(began))
 		}
 		slices.Sort(took)
-		fmt.Println("median", took[10])
+		fmt.Fprintln(os.Stdout, "median", took[10])
 		if took[10] > 2*time.Millisecond {
 			return fmt.Errorf("an empty tree took %v", took[10])
 		}
@@ -161,13 +169,13 @@ func init() {
 		err = tree.End(s.ctx, Ladder{{syscall.SIGTERM, ScopeGroup, time.Millisecond}})
 		var left *UnstoppedError
 		if !errors.As(err, &left) || !slices.Equal(left.PIDs, []int{c.PID()}) {
-			return fmt.Errorf("a ladder without SIGKILL: %v", err)
+			return fmt.Errorf("a ladder without SIGKILL: %w", err)
 		}
 		ctx, cancel := context.WithCancel(s.ctx)
 		cancel()
 		err = tree.End(ctx, StopLadder(patience))
 		if !errors.As(err, &left) || !errors.Is(err, context.Canceled) || !slices.Equal(left.PIDs, []int{c.PID()}) {
-			return fmt.Errorf("an ended context: %v", err)
+			return fmt.Errorf("an ended context: %w", err)
 		}
 		return nil
 	}
@@ -225,7 +233,7 @@ func init() {
 		want := []int{inner, outer}
 		slices.Sort(want)
 		if err != nil || !slices.Equal(pids(ids), want) {
-			return fmt.Errorf("members %v, %v; want %v", pids(ids), err, want)
+			return fmt.Errorf("members %v, %w; want %v", pids(ids), err, want)
 		}
 		if err := tree.End(s.ctx, StopLadder(patience)); err != nil {
 			return err
@@ -256,7 +264,7 @@ func init() {
 
 func TestEmptyTreeEndsAtOnce(t *testing.T) { t.Log(play(t, "empty")) }
 
-func TestEndOfOneLaunchLeavesTheOtherAlone(t *testing.T) { play(t, "two launches") }
+func TestEndOfOneLaunchLeavesTheOtherAlone(t *testing.T) { t.Log(play(t, "two launches")) }
 
 func TestEndNamesWhatItCouldNotStop(t *testing.T) { play(t, "unstopped") }
 
@@ -305,11 +313,27 @@ func twoLaunches(s *scene) error {
 	want := []int{tagged, inSession}
 	slices.Sort(want)
 	if err != nil || !slices.Equal(pids(ids), want) {
-		return fmt.Errorf("members %v, %v; want %v (self %d)", pids(ids), err, want, os.Getpid())
+		return fmt.Errorf("members %v, %w; want %v (self %d)", pids(ids), err, want, os.Getpid())
+	}
+	table, _, err := scanTable([]int{os.Getpid()}) // where the kernel lists no children
+	if err != nil {
+		return err
+	}
+	var found []int
+	for _, p := range choose(tree, os.Getpid(), table, nil, newTags("")) {
+		found = append(found, p.pid)
+	}
+	if slices.Sort(found); !slices.Equal(found, want) {
+		return fmt.Errorf("by the process table %v, want %v", found, want)
 	}
 	if err := tree.End(s.ctx, short(KillLadder())); err != nil {
 		return err
 	}
+	began := time.Now()
+	if err := tree.End(s.ctx, KillLadder()); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, "empty beside another launch:", time.Since(began))
 	if lives(tagged) || lives(inSession) || !lives(other) || !lives(second.PID()) {
 		return fmt.Errorf("alive: tagged %t, in session %t; the other launch %t, %t",
 			lives(tagged), lives(inSession), lives(other), lives(second.PID()))

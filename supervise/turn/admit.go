@@ -49,7 +49,7 @@ func (j *job) admitLocked(ctx context.Context) (*Outcome, error) {
 	if out, err := j.recorded(); out != nil || err != nil {
 		return out, err
 	}
-	st, err := j.Room.stand(j.Request.Session, policy.Person)
+	st, err := j.Room.stand(j.Request.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (j *job) admitLocked(ctx context.Context) (*Outcome, error) {
 		return nil, err
 	}
 	admission, reason := policy.Admit(j.admitFacts(st, stopped))
-	return admitted.carryOut(admission, reason, st)
+	return admitted.carryOut(ctx, admission, reason, st)
 }
 
 // recorded answers a request whose id has ended before: its outcome, and nothing runs.
@@ -85,7 +85,7 @@ func (j *job) recorded() (*Outcome, error) {
 }
 
 // stand reads and judges the turn of a session, under its lock: ours, or else the one that Hermes's own file names.
-func (r *Room) stand(session string, by policy.By) (standing, error) {
+func (r *Room) stand(session string) (standing, error) {
 	t, err := r.open(session)
 	if err != nil {
 		return standing{}, err
@@ -96,7 +96,7 @@ func (r *Room) stand(session string, by policy.By) (standing, error) {
 			return standing{}, nil
 		}
 	}
-	return s.judge(t, by), nil
+	return s.judge(t, policy.Person), nil
 }
 
 func (s *scene) judge(t *fsstate.Turn, by policy.By) standing {
@@ -184,7 +184,7 @@ func (a *admitting) release() {
 }
 
 // carryOut does what policy said.
-func (a *admitting) carryOut(admission policy.Admission, reason policy.Reason, st standing) (*Outcome, error) {
+func (a *admitting) carryOut(ctx context.Context, admission policy.Admission, reason policy.Reason, st standing) (*Outcome, error) {
 	switch admission {
 	case policy.Refuse:
 		return &Outcome{State: Refused, Reason: reason, Detail: refusal(st), Session: a.Request.Session}, nil
@@ -194,16 +194,16 @@ func (a *admitting) carryOut(admission policy.Admission, reason policy.Reason, s
 		a.Say("a stop request came first: nothing was started")
 		return &Outcome{State: Interrupted, Reason: reason, Session: a.Request.Session, Code: 130, Signal: 2, EndedAt: time.Now().UTC()}, nil
 	case policy.Start:
-		return a.begin()
+		return a.begin(ctx)
 	case policy.Replace, policy.GiveUpThenStart:
 		if err := a.giveUp(st.turn, reason); err != nil {
 			return nil, err
 		}
-		return a.begin()
+		return a.begin(ctx)
 	case policy.GiveUp:
 		if a.Request.Fresh {
 			st.turn.Attempts = 0
-			return a.continueTurn(st.turn)
+			return a.continueTurn(ctx, st.turn)
 		}
 		if err := a.giveUp(st.turn, reason); err != nil {
 			return nil, err
@@ -211,13 +211,13 @@ func (a *admitting) carryOut(admission policy.Admission, reason policy.Reason, s
 		a.turn = st.turn
 		return a.outcome(GaveUp, reason, "the turn is in ended/"), nil
 	case policy.ContinueTurn:
-		return a.continueTurn(st.turn)
+		return a.continueTurn(ctx, st.turn)
 	case policy.Finish:
 		if err := a.takeOver(st.turn); err != nil {
 			return nil, err
 		}
 		a.release()
-		out, err := a.finish(context.Background())
+		out, err := a.finish(ctx)
 		if out != nil {
 			a.replay(st.turn.Owner.Instance)
 			out.Replayed = true
@@ -230,7 +230,7 @@ func (a *admitting) carryOut(admission policy.Admission, reason policy.Reason, s
 			return nil, err
 		}
 		if admission == policy.RetireThenStart {
-			return a.begin()
+			return a.begin(ctx)
 		}
 		return &Outcome{State: Interrupted, Reason: reason, Session: a.Request.Session, Code: 130, Signal: 2, EndedAt: time.Now().UTC()}, nil
 	}
@@ -238,7 +238,7 @@ func (a *admitting) carryOut(admission policy.Admission, reason policy.Reason, s
 }
 
 // begin starts a person's own prompt.
-func (a *admitting) begin() (*Outcome, error) {
+func (a *admitting) begin(ctx context.Context) (*Outcome, error) {
 	t := &fsstate.Turn{
 		Session: a.Request.Session, Prompt: a.Request.Prompt, Source: a.Request.Source, Agent: a.Request.Agent.Name,
 		RequestID: a.Request.ID, Cwd: a.Request.Cwd, AutoContinue: a.Request.AutoContinue,
@@ -248,18 +248,18 @@ func (a *admitting) begin() (*Outcome, error) {
 	if err != nil {
 		return nil, errors.Join(err, a.Room.files().Delete(t.Session)) // it never began, and the caller is told
 	}
-	a.follow(t, r)
+	a.follow(ctx, t, r)
 	return nil, nil
 }
 
 // continueTurn continues the dead turn: at once, or after the back-off that is in force.
-func (a *admitting) continueTurn(old *fsstate.Turn) (*Outcome, error) {
+func (a *admitting) continueTurn(ctx context.Context, old *fsstate.Turn) (*Outcome, error) {
 	if time.Now().Before(old.RetryAt) {
 		return nil, a.takeOver(old)
 	}
 	a.Say("continuing the turn of %s: attempt %d of %d", old.StartedAt.Local().Format(time.DateTime), old.Attempts+1, a.Room.Settings.MaxAttempts)
 	t := *old
-	return nil, a.relaunch(&t)
+	return nil, a.relaunch(ctx, &t)
 }
 
 // takeOver makes this keeper the turn's, durably.
@@ -287,16 +287,16 @@ func (a *admitting) giveUp(t *fsstate.Turn, reason policy.Reason) error {
 	return nil
 }
 
-func (j *job) follow(t *fsstate.Turn, r *run) {
+func (j *job) follow(ctx context.Context, t *fsstate.Turn, r *run) {
 	j.turn, j.run, j.by = t, r, policy.Auto
 	punch := j.Request.ID == "" && !j.Request.HoldOutput
-	r.out.follow(j.Stdout, j.Request.HoldOutput, punch)
-	r.err.follow(j.Stderr, j.Request.HoldOutput, punch)
+	r.out.follow(ctx, j.Stdout, j.Request.HoldOutput, punch)
+	r.err.follow(ctx, j.Stderr, j.Request.HoldOutput, punch)
 }
 
 // relaunch charges an attempt and starts the continuation, under the lock. A launch that provably never happened is
 // refunded, and the marker stays for the next try.
-func (j *job) relaunch(t *fsstate.Turn) error {
+func (j *job) relaunch(ctx context.Context, t *fsstate.Turn) error {
 	old := *t
 	t.Attempts++
 	t.Keeper, t.Verified = j.self, true
@@ -311,7 +311,7 @@ func (j *job) relaunch(t *fsstate.Turn) error {
 		t.Keeper, t.Verified = j.self, true
 		return errors.Join(err, j.Room.files().Put(t))
 	}
-	j.follow(t, r)
+	j.follow(ctx, t, r)
 	j.spent = append(j.spent, old.Owner.Instance)
 	return nil
 }

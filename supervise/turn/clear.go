@@ -65,7 +65,7 @@ func (r *Room) clearLocked(ctx context.Context, session string, force bool) (str
 		return "", standing{}, err
 	}
 	defer unlock()
-	st, err := r.stand(session, policy.Person)
+	st, err := r.stand(session)
 	if err != nil {
 		return "", st, err
 	}

@@ -41,7 +41,7 @@ func (j *job) crashed(ctx context.Context, e ending, class policy.Exit, reason p
 				t.Deferrals++ // policy takes it off the attempts: a provider's limit is no crash
 				return j.put(t, "rate-limited", reason)
 			}
-			out, err = j.goOn(t, false)
+			out, err = j.goOn(ctx, t, false)
 			return err
 		})
 	})
@@ -50,7 +50,7 @@ func (j *job) crashed(ctx context.Context, e ending, class policy.Exit, reason p
 
 // goOn asks policy about a turn whose run is known to be gone, and carries the answer out; under the lock. After a wait
 // it asks again, since the world may have changed (a pause, a lease), but waits no second time.
-func (j *job) goOn(t *fsstate.Turn, waited bool) (*Outcome, error) {
+func (j *job) goOn(ctx context.Context, t *fsstate.Turn, waited bool) (*Outcome, error) {
 	s := j.Room.look()
 	gone := ident.Finding{Verdict: ident.Dead, Why: "its keeper saw it end"}
 	f := s.facts(t, j.by, gone, gone)
@@ -64,7 +64,7 @@ func (j *job) goOn(t *fsstate.Turn, waited bool) (*Outcome, error) {
 	switch d.Action {
 	case policy.Continue:
 		j.Say("continuing: attempt %d of %d", d.Attempt, j.Room.Settings.MaxAttempts)
-		return nil, j.relaunch(t)
+		return nil, j.relaunch(ctx, t)
 	case policy.Wait:
 		t.RetryAt = d.At.UTC()
 		return nil, j.put(t, "waiting", d.Reason)
@@ -126,7 +126,7 @@ func (j *job) backOff(ctx context.Context) (*Outcome, error) {
 						return err
 					}
 					t.RetryAt = time.Time{}
-					out, err = j.goOn(t, true)
+					out, err = j.goOn(ctx, t, true)
 					return err
 				})
 			})

@@ -58,7 +58,7 @@ func (r *Room) recordStop(ctx context.Context, session string) (standing, error)
 		return standing{}, err
 	}
 	defer unlock()
-	st, err := r.stand(session, policy.Person)
+	st, err := r.stand(session)
 	if err != nil {
 		return st, err
 	}
@@ -130,7 +130,7 @@ func (r *Room) retireStopped(ctx context.Context, session string) (free bool, de
 		return false, "", err
 	}
 	defer unlock()
-	st, err := r.stand(session, policy.Person)
+	st, err := r.stand(session)
 	switch {
 	case err != nil:
 		return false, "", err

@@ -31,7 +31,7 @@ type Keeper struct {
 	Stdout  *os.File
 	Stderr  *os.File
 	Orders  <-chan Order
-	Started Moment                          // when this process began: older stop requests are not meant for it
+	Started Moment                           // when this process began: older stop requests are not meant for it
 	Say     func(format string, args ...any) // one line for people, on the change of a state
 }
 
@@ -63,12 +63,21 @@ func (k *Keeper) Run(ctx context.Context) (Outcome, error) {
 	defer j.dropRunFiles(j.self.Instance)
 	reaping := make(chan error, 1)
 	go func() { reaping <- k.Host.Run(ctx) }()
-	defer func() { cancel(); <-reaping }()
+	defer func() {
+		cancel()
+		<-reaping //nolint:errcheck // ended by our cancel
+	}()
 	wake, stopWatching := k.Room.watchTurn(ctx, k.Request.Session)
 	defer stopWatching()
 	j.wake = wake
 
 	out, err := j.admit(ctx)
+	swept := make(chan struct{})
+	go func() { // beside the agent, so that it costs the caller no time
+		defer close(swept)
+		j.Room.Sweep(ctx, time.Now())
+	}()
+	defer func() { cancel(); <-swept }()
 	for err == nil && out == nil {
 		out, err = j.step(ctx)
 	}

@@ -3,6 +3,7 @@ package turn
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"syscall"
@@ -65,7 +66,7 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer witness.Close() // from the fork on, the child's copy alone is the witness
+	defer witness.Close() //nolint:errcheck // from the fork on, the child's copy alone is the witness
 	if err := j.openOutputs(r); err != nil {
 		return nil, err
 	}
@@ -123,9 +124,7 @@ func identify(pid int, intended ident.Ident) ident.Ident {
 
 func (j *job) environment(t *fsstate.Turn, instance string) []string {
 	set := map[string]string{}
-	for k, v := range j.Request.Agent.Env {
-		set[k] = v
-	}
+	maps.Copy(set, j.Request.Agent.Env)
 	set[homeVar] = j.Room.Store.Home().Path
 	set[SessionVar] = t.Session
 	set[AttemptVar] = strconv.Itoa(t.Attempts)

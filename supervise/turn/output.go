@@ -63,13 +63,13 @@ func (o *output) target(terminal *os.File) *os.File {
 }
 
 // follow starts copying to dst. Held output waits for release.
-func (o *output) follow(dst io.Writer, hold, punch bool) {
+func (o *output) follow(ctx context.Context, dst io.Writer, hold, punch bool) {
 	if o == nil {
 		return
 	}
 	_ = o.file.Close() // the agent has its own
 	o.follower = process.NewFollower(o.read, dst, process.FollowOptions{Hold: hold, Punch: punch})
-	go func() { o.done <- o.follower.Run(context.Background(), o.gone) }()
+	go func() { o.done <- o.follower.Run(ctx, o.gone) }()
 }
 
 // finish waits until everything that was written has been copied, or dropped where it was held and not released.
@@ -148,7 +148,7 @@ func (r *Room) tail(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // read only
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err

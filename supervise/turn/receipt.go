@@ -35,7 +35,7 @@ func (j *job) runReceipt(ctx context.Context) (detail string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer witness.Close()
+	defer witness.Close() //nolint:errcheck // read only; closed before the wait, this is for the ways out before it
 	defer j.dropRunFiles(instance)
 	var child *process.Child
 	err = j.update(ctx, "receipt", func(t *fsstate.Turn) error {

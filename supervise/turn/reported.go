@@ -63,7 +63,7 @@ func (r *Room) Begin(ctx context.Context, b Report) (Begun, error) {
 		return "", err
 	}
 	defer unlock()
-	st, err := r.stand(b.Session, policy.Person)
+	st, err := r.stand(b.Session)
 	if err != nil {
 		return "", err
 	}

@@ -104,7 +104,7 @@ func checkPlaceholders(arg string) error {
 		switch p {
 		case "{{prompt}}", "{{prompt_file}}", "{{session}}", "{{attempt}}":
 		default:
-			return &UsageError{fmt.Sprintf("%s is no placeholder; there are {{prompt}}, {{prompt_file}}, {{session}} and {{attempt}}", p)}
+			return &UsageError{p + " is no placeholder; there are {{prompt}}, {{prompt_file}}, {{session}} and {{attempt}}"}
 		}
 	}
 	return nil

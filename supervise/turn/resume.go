@@ -61,7 +61,7 @@ func (r *Room) Restore(ctx context.Context, key string) (*fsstate.Turn, error) {
 		return nil, err
 	}
 	defer unlock()
-	st, err := r.stand(session, policy.Person)
+	st, err := r.stand(session)
 	if err != nil || st.turn != nil {
 		return st.turn, err
 	}

@@ -13,9 +13,9 @@ import (
 // scene is one look at the world: who lives, what Hermes's registry says, whether this home is paused. The process
 // table is scanned at most once a scene, and only when a pid alone cannot settle a turn.
 type scene struct {
-	room   *Room
-	now    time.Time
-	tagged func() (ident.Tagged, error)
+	room    *Room
+	now     time.Time
+	tagged  func() (ident.Tagged, error)
 	leases  func() ([]hermes.Lease, error)
 	markers func() ([]hermes.Marker, error)
 	pause   func() Pause
@@ -23,12 +23,12 @@ type scene struct {
 
 func (r *Room) look() *scene {
 	return &scene{
-		room:   r,
-		now:    time.Now(),
-		tagged: sync.OnceValues(ident.ScanTagged),
-		leases: sync.OnceValues(func() ([]hermes.Lease, error) { return hermes.ActiveLeases(r.Store.Home().Path) }),
+		room:    r,
+		now:     time.Now(),
+		tagged:  sync.OnceValues(ident.ScanTagged),
+		leases:  sync.OnceValues(func() ([]hermes.Lease, error) { return hermes.ActiveLeases(r.Store.Home().Path) }),
 		markers: onceMarkers(r.Store.Home().Path),
-		pause:  sync.OnceValue(r.Paused),
+		pause:   sync.OnceValue(r.Paused),
 	}
 }
 

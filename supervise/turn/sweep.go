@@ -16,7 +16,9 @@ func (r *Room) Sweep(ctx context.Context, now time.Time) {
 	for _, folder := range []fsstate.Folder{fsstate.Ended, fsstate.Outcomes} {
 		r.dropOld(folder, now.Add(-keepEnded))
 	}
-	r.dropOld(fsstate.Tmp, now.Add(-time.Hour))
+	if err := r.Store.SweepTmp(now); err != nil {
+		r.log().Warn("tmp/ not swept", "error", err.Error())
+	}
 	r.dropOld(fsstate.Requests, now.Add(-24*time.Hour))
 	r.sweepRun(ctx, now)
 }

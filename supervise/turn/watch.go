@@ -40,7 +40,7 @@ func (r *Room) watchTurn(ctx context.Context, session string) (wake <-chan struc
 	go func() {
 		defer close(ended)
 		if events != nil {
-			defer watcher.Close()
+			defer watcher.Close() //nolint:errcheck // nothing is left to do with it
 		}
 		poll := time.NewTicker(every)
 		defer poll.Stop()
@@ -56,7 +56,7 @@ func (r *Room) watchTurn(ctx context.Context, session string) (wake <-chan struc
 				if filepath.Base(e.Name) != file || e.Op == fsnotify.Chmod {
 					continue
 				}
-			case <-faults:
+			case <-faults: //nolint:errcheck // a fault is a hint to look, like any event
 			case <-poll.C:
 			}
 			select {

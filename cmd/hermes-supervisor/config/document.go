@@ -31,6 +31,7 @@ func parse(file, text string) (doc *document, err error) {
 			doc, err = nil, &Error{File: file, Problem: "is no TOML that can be parsed"}
 		}
 	}()
+	text = strings.TrimPrefix(text, "\ufeff") // the parser drops it too, but then its offsets are not those of the text
 	if line := tooNested(text); line > 0 {
 		return nil, &Error{File: file, Line: line, Col: 1, Problem: fmt.Sprintf("is nested deeper than %d levels", maxNesting)}
 	}

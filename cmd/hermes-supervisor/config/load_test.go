@@ -125,6 +125,15 @@ func TestTheColumnIsTheValues(t *testing.T) {
 	}
 }
 
+func TestAByteOrderMarkDoesNotMoveThePosition(t *testing.T) {
+	t.Parallel()
+	_, err := decode("f", "\xef\xbb\xbf[auto_continue]\nenabled = 1\n")
+	want := &Error{File: "f", Line: 2, Col: 11, Key: "auto_continue.enabled", Problem: "must be true or false, not an integer"}
+	if diff := cmp.Diff(error(want), err); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAnEmptyFileIsTheDefaults(t *testing.T) {
 	t.Parallel()
 	want := Config{Path: "f", Agents: map[string]Agent{}, AutoContinue: AutoContinue{
@@ -197,6 +206,14 @@ concluded_exit = [130]
 func TestDotsAndBracketsInStringsAreNoNesting(t *testing.T) {
 	t.Parallel()
 	many := strings.Repeat(`.[{`, 40)
+	for _, text := range []string{
+		`A = { B = """x"""", C = "` + many + `" }`, // the string ends in a quote of its own, the next one is not turned inside out
+		`A = { B = """x""""", C = "` + many + `" }`,
+	} {
+		if line := tooNested(text); line != 0 {
+			t.Errorf("line %d is said to be nested too deep:\n%s", line, text)
+		}
+	}
 	for _, value := range []string{
 		`'` + many + `'`, `"` + many + `\"` + many + `"`, `'''` + many + "\n" + many + `'''`,
 		`"""` + many + `""` + many + `"""""`, `'' # ` + many, `"\\" # ` + many + "\n#" + many,

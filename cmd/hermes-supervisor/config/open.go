@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // maxFile bounds the file. A configuration of a hundred agents has 50 KiB; the parser's work on a hostile one grows with
@@ -49,7 +48,7 @@ func read(path string) (string, error) {
 	if len(text) > maxFile {
 		return "", errTooLarge
 	}
-	return strings.TrimPrefix(string(text), "\ufeff"), nil // the parser drops it too, but then counts columns from it
+	return string(text), nil
 }
 
 var errTooLarge = fmt.Errorf("is larger than %d KiB", maxFile>>10)
@@ -57,11 +56,16 @@ var errTooLarge = fmt.Errorf("is larger than %d KiB", maxFile>>10)
 // follow returns the file that path leads to, every folder and link on the way checked.
 func follow(path string) (string, error) {
 	for links := range maxLinks {
-		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-		if err != nil {
-			return "", missing(err, links)
+		// Split and +, not Dir and Join, whose ".." undoes a name where the kernel goes up from what the name leads to.
+		dir, name := filepath.Split(path)
+		if dir == "" {
+			dir = "."
 		}
-		path = filepath.Join(dir, filepath.Base(path))
+		dir, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return "", missing(fmt.Errorf("its folder cannot be reached: %w", cause(err)), links)
+		}
+		path = filepath.Join(dir, name)
 		info, err := os.Lstat(path)
 		if err != nil {
 			return "", missing(err, links)
@@ -77,7 +81,6 @@ func follow(path string) (string, error) {
 			return "", cause(err)
 		}
 		if !filepath.IsAbs(target) {
-			// Not filepath.Join, whose ".." undoes a name where the kernel goes up from what the name leads to.
 			target = dir + string(os.PathSeparator) + target
 		}
 		path = target

@@ -140,5 +140,5 @@ func TestAFileThatCannotBeReachedIsNotMissing(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
 	path := filepath.Join(file(t, filepath.Join(dir, "f"), ""), "hermes.toml")
-	refused(t, path, "lstat: not a directory")
+	refused(t, path, "its folder cannot be reached: not a directory")
 }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "hermes-supervisor"
+
+// mayImport is the drawing of DESIGN.md ("The house"): for each room, what of ours it may import. Imports point down;
+// rooms on one floor do not know each other unless it is said here.
+var mayImport = map[string][]string{
+	"cmd/hermes-supervisor":        {"cmd/hermes-supervisor/config", "supervise/turn", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy"},
+	"cmd/hermes-supervisor/config": {},
+	"supervise/turn":               {"supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy"},
+	"supervise/process":            {"fsstate/ident"},
+	"fsstate":                      {"fsstate/ident"},
+	"fsstate/hermes":               {"fsstate", "fsstate/ident"},
+	"fsstate/ident":                {},
+	"policy":                       {},
+	"scripts/mockmodel":            {},
+	"scripts/real-agents":          {"scripts/mockmodel"},
+}
+
+// policyMayNot are the things that would let a decision depend on something that it was not handed.
+var policyMayNot = []string{"os", "io/fs", "net", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec"}
+
+func TestImportsPointDown(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	seen := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		room := filepath.ToSlash(rel)
+		allowed, known := mayImport[room]
+		if !known {
+			t.Errorf("%s: the room %s is not in the drawing: say here what it may import", path, room)
+			return nil
+		}
+		seen[room] = true
+		checkImports(t, path, room, allowed)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := range mayImport {
+		if !seen[room] {
+			t.Errorf("the drawing has a room %s that is not there", room)
+		}
+	}
+}
+
+func checkImports(t *testing.T, path, room string, allowed []string) {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, src, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+imports:
+	for _, spec := range file.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if room == "policy" {
+			for _, bad := range policyMayNot {
+				if name == bad {
+					t.Errorf("%s imports %s: policy decides from what it is handed", path, name)
+				}
+			}
+		}
+		ours, found := strings.CutPrefix(name, module+"/")
+		if !found {
+			continue
+		}
+		for _, ok := range allowed {
+			if ours == ok {
+				continue imports
+			}
+		}
+		t.Errorf("%s imports %s: %s may not", path, name, room)
+	}
+}
