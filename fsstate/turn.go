@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"time"
 
@@ -134,11 +135,24 @@ func (ts TurnFiles) Heartbeat(session string, now time.Time) error {
 func (ts TurnFiles) Archive(t *Turn, reason string, now time.Time) (string, error) {
 	old := *t
 	old.Ended = &Retirement{Reason: reason, At: now.UTC()}
-	file := fmt.Sprintf("%s-%s.json", Name(t.Session), t.StartedAt.UTC().Format("20060102T150405.000000000Z"))
+	file := endedFile(t)
 	if err := ts.write(Ended, file, &old); err != nil {
 		return "", err
 	}
 	return file, ts.Delete(t.Session)
+}
+
+func endedFile(t *Turn) string {
+	return fmt.Sprintf("%s-%s.json", Name(t.Session), t.StartedAt.UTC().Format("20060102T150405.000000000Z"))
+}
+
+// Archived tells whether this very turn lies in ended/.
+func (ts TurnFiles) Archived(t *Turn) (bool, error) {
+	_, err := ts.Store.Stat(Ended, endedFile(t))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Read reads one document of turns/ or ended/ by its file name.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 // output is a file that is written and followed through one description, as the keeper's is.
@@ -53,6 +54,15 @@ func (s *sink) String() string {
 	return s.got.String()
 }
 
+func arrived(t *testing.T, full <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-full:
+	case <-time.After(patience):
+		t.Fatal("what was written did not arrive")
+	}
+}
+
 func follow(t *testing.T, f *Follower, gone <-chan struct{}) func() error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -68,7 +78,7 @@ func TestFollowerCopiesAsTheFileGrows(t *testing.T) {
 	start := begun.LastGrowth()
 	wait := follow(t, begun, gone)
 	io.WriteString(src, "one\x00\xff\n")
-	<-dst.full // while the writer lives: by the watch
+	arrived(t, dst.full) // while the writer lives: by the watch
 	if !begun.LastGrowth().After(start) {
 		t.Error("growth was not seen")
 	}
@@ -151,7 +161,7 @@ func TestFollowerBeginsAnewAfterATruncation(t *testing.T) {
 	src, dst, gone := output(t), newSink(4), make(chan struct{})
 	wait := follow(t, NewFollower(src, dst, FollowOptions{}), gone)
 	io.WriteString(src, "long")
-	<-dst.full
+	arrived(t, dst.full)
 	if err := src.Truncate(0); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +170,7 @@ func TestFollowerBeginsAnewAfterATruncation(t *testing.T) {
 	full := dst.full
 	dst.mu.Unlock()
 	io.WriteString(src, "ab") // shorter than before
-	<-full
+	arrived(t, full)
 	close(gone)
 	if err := wait(); err != nil || dst.String() != "longab" {
 		t.Errorf("%q, %v", dst, err)

@@ -89,11 +89,13 @@ func (j *job) await(ctx context.Context) ending {
 			j.Say("no sign of life for %s: ending the agent as crashed", j.Request.Stall)
 			stop(process.StopLadder(stallLadder))
 		case <-j.wake:
-			switch mine, stopping := j.peek(); {
-			case !mine:
+			switch stopping, err := j.lookAtMarker(ctx); {
+			case errors.Is(err, errTaken):
 				e.taken = true
 				j.Say("the turn was taken from this keeper: ending the agent")
 				stop(killNow)
+			case err != nil:
+				j.Say("the marker cannot be looked at: %v", err)
 			case stopping && !e.StopRequested:
 				e.StopRequested = true
 				j.Say("the turn is being interrupted")
@@ -114,17 +116,20 @@ func never() *time.Timer {
 	return t
 }
 
-// peek reads the marker without the lock: is it still ours, and has someone asked for the end? What cannot be read now
-// is ours until it can.
-func (j *job) peek() (mine, stopping bool) {
+// lookAtMarker tells whether someone has asked for the end; errTaken when the turn is no longer this keeper's. It takes
+// the lock only to write a marker again that is gone or broken.
+func (j *job) lookAtMarker(ctx context.Context) (stopping bool, err error) {
 	t, err := j.Room.files().Get(j.Request.Session)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, false
+	if err == nil {
+		if t.Keeper.Instance != j.self.Instance {
+			return false, errTaken
+		}
+		return t.Phase == fsstate.PhaseStopping, nil
 	}
-	if err != nil {
-		return true, false
+	if _, corrupt := errors.AsType[*fsstate.CorruptError](err); !corrupt && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
 	}
-	return t.Keeper.Instance == j.self.Instance, t.Phase == fsstate.PhaseStopping
+	return false, j.update(ctx, "rewrite", func(t *fsstate.Turn) error { return j.put(t, "rewritten", "") })
 }
 
 func (j *job) markStopping(ctx context.Context) error {

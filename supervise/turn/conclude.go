@@ -57,11 +57,26 @@ func (j *job) closeRun(ctx context.Context) error {
 		r.out.release()
 		r.err.release()
 	}
-	if err := errors.Join(r.out.finish(), r.err.finish()); err != nil {
+	if err := j.drainOutput(r); err != nil {
 		j.Say("output: %v", err)
 	}
 	j.run = nil
 	return err
+}
+
+// drainOutput waits until our reader has taken all output. A reader that takes nothing more must not hold the turn for
+// ever: an order drops the rest.
+func (j *job) drainOutput(r *run) error {
+	drained := make(chan error, 1)
+	go func() { drained <- errors.Join(r.out.finish(), r.err.finish()) }()
+	select {
+	case err := <-drained:
+		return err
+	case <-j.Orders:
+		r.out.dropRest()
+		r.err.dropRest()
+		return <-drained
+	}
 }
 
 // finish carries a concluded turn to its removal: receipt, recorded outcome, marker. Each step may be repeated after a
@@ -77,19 +92,9 @@ func (j *job) finish(ctx context.Context) (*Outcome, error) {
 		}
 	}
 	err := j.insist(ctx, "remove the marker", func() error {
-		unlock, err := j.Room.lock(ctx, t.Session, "finish")
-		if err != nil {
-			return err
-		}
-		defer unlock()
-		disk, err := j.Room.open(t.Session)
-		if err != nil {
-			return err
-		}
-		if disk == nil || disk.Keeper.Instance != j.self.Instance {
-			return errTaken
-		}
-		return j.Room.remove(j.turn, "removed", policy.Reason(t.End.Reason))
+		return j.update(ctx, "finish", func(t *fsstate.Turn) error {
+			return j.Room.remove(t, "removed", policy.Reason(t.End.Reason))
+		})
 	})
 	if err != nil && !errors.Is(err, errTaken) {
 		return nil, fmt.Errorf("remove the marker of a concluded turn: %w", err)

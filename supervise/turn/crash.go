@@ -142,11 +142,12 @@ func (j *job) backOff(ctx context.Context) (*Outcome, error) {
 			})
 			return j.settled(ctx, out, err)
 		case <-j.wake:
-			mine, stopping := j.peek()
-			if !mine {
+			switch stopping, err := j.lookAtMarker(ctx); {
+			case errors.Is(err, errTaken):
 				return j.abandon(ctx)
-			}
-			if stopping {
+			case err != nil:
+				j.Say("the marker cannot be looked at: %v", err)
+			case stopping:
 				timer.Reset(0)
 			}
 		case <-beat.C:

@@ -148,7 +148,8 @@ func (j *job) step(ctx context.Context) (*Outcome, error) {
 
 // update changes the marker under the session's lock, from what this keeper remembers rather than from what the file
 // says, since agents can write there: only what others may add (a stop, an alias, the agent's own id) is taken over.
-// It fails with errTaken when the marker names another keeper or is gone.
+// It fails with errTaken when the marker names another keeper or went to ended/. One that is simply gone, or broken, is
+// written again: nobody but us retires the turn of a living keeper, and an agent must not run without a marker.
 func (j *job) update(ctx context.Context, purpose string, change func(t *fsstate.Turn) error) error {
 	unlock, err := j.Room.lock(ctx, j.Request.Session, purpose)
 	if err != nil {
@@ -159,7 +160,13 @@ func (j *job) update(ctx context.Context, purpose string, change func(t *fsstate
 	if err != nil {
 		return err
 	}
-	if disk == nil || disk.Keeper.Instance != j.self.Instance {
+	if disk == nil {
+		if archived, err := j.Room.files().Archived(j.turn); archived || err != nil {
+			return errors.Join(err, errTaken)
+		}
+		disk = j.turn
+	}
+	if disk.Keeper.Instance != j.self.Instance {
 		return errTaken
 	}
 	t := *j.turn

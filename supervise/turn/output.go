@@ -16,11 +16,11 @@ import (
 // output is one stream of one run: a file that the agent writes, so that it outlives its keeper and never blocks on
 // it, followed to the keeper's own stream.
 type output struct {
-	name     string
-	file     *os.File // the agent's end, appended to
-	read     *os.File // our end
+	file     *os.File // the agent inherits it, appending; the follower reads it by offset
 	follower *process.Follower
-	gone     chan struct{} // closed when nothing can write any more
+	held     bool               // nothing was released yet
+	drop     context.CancelFunc // ends the follower without copying
+	gone     chan struct{}      // closed when nothing can write any more
 	done     chan error
 }
 
@@ -47,11 +47,7 @@ func (j *job) openOutput(name string) (*output, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := j.Room.Store.OpenRun(name)
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return &output{name: name, file: file, read: read, gone: make(chan struct{}), done: make(chan error, 1)}, nil
+	return &output{file: file, gone: make(chan struct{}), done: make(chan error, 1)}, nil
 }
 
 // target is what the agent writes to: the file, or (nil receiver) the terminal itself.
@@ -67,32 +63,47 @@ func (o *output) follow(ctx context.Context, dst io.Writer, hold, punch bool) {
 	if o == nil {
 		return
 	}
-	_ = o.file.Close() // the agent has its own
-	o.follower = process.NewFollower(o.read, dst, process.FollowOptions{Hold: hold, Punch: punch})
+	ctx, o.drop = context.WithCancel(ctx)
+	o.held = hold
+	o.follower = process.NewFollower(o.file, dst, process.FollowOptions{Hold: hold, Punch: punch})
 	go func() { o.done <- o.follower.Run(ctx, o.gone) }()
 }
 
-// finish waits until everything that was written has been copied, or dropped where it was held and not released.
+// release lets held output be copied.
+func (o *output) release() {
+	if o != nil && o.held {
+		o.held = false
+		o.follower.Release()
+	}
+}
+
+// finish waits until everything that was written has been copied; what is held and was not released is dropped.
 func (o *output) finish() error {
 	if o == nil || o.follower == nil {
 		return nil
 	}
+	defer o.close()
+	defer o.drop()
+	if o.held {
+		o.drop()
+	}
 	close(o.gone)
-	err := <-o.done
-	_ = o.read.Close()
-	return err
+	if err := <-o.done; err != nil && !o.held {
+		return err
+	}
+	return nil
 }
 
-func (o *output) release() {
-	if o != nil && o.follower != nil {
-		o.follower.Release()
+// dropRest lets finish return without a reader that hangs.
+func (o *output) dropRest() {
+	if o != nil && o.drop != nil {
+		o.drop()
 	}
 }
 
 func (o *output) close() {
 	if o != nil {
 		_ = o.file.Close()
-		_ = o.read.Close()
 	}
 }
 
