@@ -36,5 +36,5 @@ func device(info fs.FileInfo) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	return uint64(st.Dev), true //nolint:unconvert // int32 on macOS
+	return uint64(st.Dev), true //nolint:gosec,unconvert // int32 on macOS, where it is only compared
 }

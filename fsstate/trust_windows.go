@@ -17,7 +17,7 @@ func trusted(path string) (bool, string, error) {
 		return fail(err)
 	}
 	root := make([]uint16, windows.MAX_LONG_PATH)
-	if err := windows.GetVolumePathName(p, &root[0], uint32(len(root))); err != nil {
+	if err := windows.GetVolumePathName(p, &root[0], uint32(len(root))); err != nil { //nolint:gosec // a fixed array
 		return fail(err)
 	}
 	var label, name [windows.MAX_PATH + 1]uint16

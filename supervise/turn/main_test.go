@@ -1,0 +1,130 @@
+//go:build linux
+
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/process"
+)
+
+// The test binary plays three parts, by its first argument: none, the tests; "keeper", one `turn run` whose call lies
+// in keeperVar (a process of its own, since a keeper's tree is every descendant of its process); "agent", a scripted
+// program, see agent_test.go.
+const keeperVar = "TURN_TEST_KEEPER"
+
+// patience bounds every wait for a state, and the life of every helper, which nobody has to look for afterwards.
+const patience = 20 * time.Second
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "keeper":
+			time.AfterFunc(patience, func() { os.Exit(99) })
+			os.Exit(playKeeper())
+		case "agent":
+			time.AfterFunc(patience, func() { os.Exit(99) })
+			playAgent(os.Args[2:])
+			os.Exit(0)
+		}
+	}
+	_ = flag.Set("test.parallel", "8") // they wait for each other's processes more than they work
+	os.Exit(m.Run())
+}
+
+// call is what a keeper process is asked to do.
+type call struct {
+	Home     fsstate.Home
+	Key      []byte
+	Settings policy.Settings
+	Request  Request
+	Report   string // where the result goes
+	Gate     string // wait for this file after the moment that counts as the start, before anything is looked at
+}
+
+// result is what a keeper process came to: an Outcome, or what its error said.
+type result struct {
+	Outcome Outcome
+	Err     string
+	Usage   bool // the error is a UsageError
+}
+
+// playKeeper is `turn run` without the command line. It exits with 0 whenever it has written a result.
+func playKeeper() int {
+	started := Now()
+	var c call
+	if err := json.Unmarshal([]byte(os.Getenv(keeperVar)), &c); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 98
+	}
+	_ = os.Unsetenv(keeperVar)
+	if c.Gate != "" {
+		_ = os.WriteFile(c.Gate+".ready", nil, 0o600)
+		untilExists(c.Gate)
+	}
+	out, err := keep(c, started)
+	r := result{Outcome: out}
+	if err != nil {
+		r.Err = err.Error()
+		_, r.Usage = errors.AsType[*UsageError](err)
+	}
+	data, err := json.Marshal(r)
+	if err == nil {
+		err = os.WriteFile(c.Report, data, 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 98
+	}
+	return 0
+}
+
+func keep(c call, started Moment) (Outcome, error) {
+	store, err := fsstate.Open(c.Home, fsstate.Options{})
+	if err != nil {
+		return Outcome{}, err
+	}
+	host, err := process.NewHost()
+	if err != nil {
+		return Outcome{}, err
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	orders := make(chan Order, 8)
+	go func() {
+		for s := range signals {
+			if s == syscall.SIGINT {
+				orders <- OrderInterrupt
+			} else {
+				orders <- OrderDrain
+			}
+		}
+	}()
+	k := &Keeper{
+		Room: &Room{Store: store, Key: c.Key, Settings: c.Settings}, Host: host, Request: c.Request,
+		Stdout: os.Stdout, Stderr: os.Stderr, Orders: orders, Started: started,
+		Say: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "keeper: "+format+"\n", args...) },
+	}
+	return k.Run(context.Background())
+}
+
+// untilExists is the wait of a helper process.
+func untilExists(file string) {
+	for {
+		if _, err := os.Stat(file); err == nil {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
