@@ -30,11 +30,11 @@ func accessProblem(info fs.FileInfo) string {
 // linkProblem has nothing to add: the link count came with the file's status.
 func linkProblem(*os.File) string { return "" }
 
-// device is the file system that a file lies on.
-func device(info fs.FileInfo) (uint64, bool) {
+// device is the file system that a file lies on, to be compared only: systems differ in its type.
+func device(info fs.FileInfo) (dev any, known bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return 0, false
+		return nil, false
 	}
-	return uint64(st.Dev), true //nolint:gosec,unconvert // int32 on macOS, where it is only compared
+	return st.Dev, true
 }

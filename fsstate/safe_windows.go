@@ -22,4 +22,4 @@ func linkProblem(f *os.File) string {
 	return ""
 }
 
-func device(fs.FileInfo) (uint64, bool) { return 0, false }
+func device(fs.FileInfo) (any, bool) { return nil, false }
