@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,7 +39,10 @@ What the agent was asked is on disk before it starts; a crash is told from a liv
 cut is continued with the original prompt; what has ended never starts again.
 
 Start with:  hermes-supervisor demo`,
-		SilenceErrors: true, SilenceUsage: true,
+		Version:       version(),
+		Args:          unknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true, SilenceUsage: true, DisableFlagsInUseLine: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetOut(a.stdout)
@@ -50,12 +52,14 @@ Start with:  hermes-supervisor demo`,
 	flags.StringVar(&a.home, "home", "", "HERMES_HOME to work in (default $HERMES_HOME, then ~/.hermes and its active profile)")
 	flags.StringVarP(&a.config, "config", "c", "", "hermes.toml (default $HERMES_SUPERVISOR_CONFIG, then hermes-supervisor/hermes.toml in your configuration folder)")
 	flags.BoolVar(&a.unsafe, "unsafe-filesystem", false, "work on a file system whose locks may not hold")
-	flags.BoolVar(&a.json, "json", false, "print JSON (\"schema\": 1)")
+	flags.BoolVar(&a.json, "json", a.json, "print JSON (\"schema\": 1), errors too")
+	flags.Lookup("json").DefValue = "false"
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.turnCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand(), a.demoCommand(), a.demoAgentCommand(), exitCodesTopic())
 	return root
 }
 
-// noArgs, exactly and friends are cobra's argument checks as usage errors.
+// noArgs and oneKey are argument checks whose errors are usage errors (exit 2).
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return &turn.UsageError{Problem: fmt.Sprintf("unexpected argument %q", args[0])}
@@ -114,7 +118,7 @@ func (a *app) openRoom(readOnly bool) (*room, error) {
 	}
 	r := &room{config: cfg, Room: &turn.Room{
 		Store: store, Key: key,
-		Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Log: a.log(readOnly),
 		Settings: policy.Settings{
 			Enabled: cfg.AutoContinue.Enabled, Freshness: time.Duration(cfg.AutoContinue.Freshness),
 			MaxAttempts: cfg.AutoContinue.MaxAttempts,
@@ -146,38 +150,23 @@ func (a *app) resolveHome() (fsstate.Home, error) {
 	return fsstate.ResolveHome(a.home, os.Getenv, user)
 }
 
+// log is where a room reports what it met on the way. A command that only looks prints the same things as its answer.
+func (a *app) log(readOnly bool) *slog.Logger {
+	if readOnly {
+		return nil
+	}
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{
+		Level: slog.LevelWarn,
+		ReplaceAttr: func(_ []string, attr slog.Attr) slog.Attr {
+			if attr.Key == slog.TimeKey || attr.Key == slog.LevelKey {
+				return slog.Attr{} // the line stands among those of say, which have neither
+			}
+			return attr
+		},
+	}))
+}
+
 // say prints one line for people on stderr.
 func (a *app) say(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "hermes-supervisor: "+format+"\n", args...)
-}
-
-// siblings are the home itself and, where it is the root, every profile below it that has been used.
-func (a *app) siblings(first *room) ([]*turn.Room, []error) {
-	rooms := []*turn.Room{first.Room}
-	home := first.Store.Home()
-	if home.Profile != "" {
-		return rooms, nil
-	}
-	homes, err := fsstate.Homes(home)
-	if err != nil {
-		return rooms, []error{err}
-	}
-	var bad []error
-	for _, h := range homes {
-		if filepath.Clean(h.Path) == filepath.Clean(home.Path) {
-			continue
-		}
-		store, err := fsstate.OpenRead(h)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			bad = append(bad, err)
-			continue
-		}
-		other := *first.Room
-		other.Store = store
-		rooms = append(rooms, &other)
-	}
-	return rooms, bad
 }

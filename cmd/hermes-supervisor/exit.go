@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,7 +47,13 @@ type waitError struct{ problem string }
 
 func (e *waitError) Error() string { return e.problem }
 
-// exitCode is the one place that maps errors to exit codes.
+// reasons are the words of the codes in the JSON of an error.
+var reasons = map[int]string{
+	exitFailed: "failed", exitUsage: "usage", exitState: "state", exitBusy: "busy", exitGaveUp: "gave_up",
+	exitNotPermitted: "not_permitted", exitConfiguration: "configuration", exitWaitRanOut: "wait_ran_out",
+}
+
+// exitCode is the one place that maps errors to exit codes. try is what may help: arguments of this program, or "".
 func exitCode(err error) (code int, try string) {
 	var (
 		usage     *turn.UsageError
@@ -70,7 +75,7 @@ func exitCode(err error) (code int, try string) {
 	case errors.As(err, &usage), errors.As(err, &home), errors.Is(err, fsstate.ErrTooLarge):
 		return exitUsage, ""
 	case errors.As(err, &busy):
-		return exitBusy, fmt.Sprintf("hermes-supervisor explain %q", busy.Session)
+		return exitBusy, "explain " + word(busy.Session)
 	case errors.As(err, &locked):
 		return exitBusy, ""
 	case errors.As(err, &denied):
@@ -79,10 +84,12 @@ func exitCode(err error) (code int, try string) {
 		return exitConfiguration, ""
 	case errors.As(err, &waited):
 		return exitWaitRanOut, ""
-	case errors.Is(err, turn.ErrNoTurn), errors.As(err, &start):
+	case errors.Is(err, turn.ErrNoTurn):
+		return exitFailed, "turn list"
+	case errors.As(err, &start):
 		return exitFailed, ""
 	case errors.As(err, &untrusted):
-		return exitState, "--unsafe-filesystem, if you know that nobody else uses this home"
+		return exitState, "--unsafe-filesystem …, if you know that nobody else uses this home"
 	case errors.As(err, &corrupt), errors.As(err, &version), errors.As(err, &unsafe), errors.As(err, &path):
 		return exitState, ""
 	}
@@ -92,10 +99,19 @@ func exitCode(err error) (code int, try string) {
 // report prints the one line of an error, and with --json the same as an object.
 func (a *app) report(err error) int {
 	code, try := exitCode(err)
+	if try != "" {
+		home := ""
+		if a.home != "" {
+			home = "--home " + word(a.home) + " "
+		}
+		try = "hermes-supervisor " + home + try
+	}
 	if a.json {
-		line, merr := json.Marshal(map[string]any{"schema": 1, "type": "exit_error", "code": code, "message": err.Error(), "try": try})
-		if merr == nil {
-			fmt.Fprintf(a.stderr, "%s\n", line)
+		fields := map[string]any{"schema": schema, "type": "exit_error", "code": code, "reason": reasons[code], "message": err.Error()}
+		if try != "" {
+			fields["try"] = try
+		}
+		if a.jsonLine(fields) == nil {
 			return code
 		}
 	}

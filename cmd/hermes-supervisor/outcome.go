@@ -9,7 +9,7 @@ import (
 )
 
 // writeOutcome writes how a call ended: a file is replaced whole, so that a reader sees all or nothing; what is no
-// regular file (a FIFO, /dev/stderr) is written to.
+// regular file itself (a FIFO, a device, a link such as /dev/stderr) is written to.
 func (a *app) writeOutcome(path string, outcome map[string]any) error {
 	if path == "" {
 		return nil
@@ -19,8 +19,8 @@ func (a *app) writeOutcome(path string, outcome map[string]any) error {
 		return err
 	}
 	data = append(data, '\n')
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			return fmt.Errorf("write the outcome: %w", err)
 		}

@@ -3,10 +3,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"hermes-supervisor/policy"
 	"hermes-supervisor/supervise/process"
 )
 
@@ -19,6 +21,15 @@ func (a *app) printJSON(fields map[string]any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetIndent("", "  ")
 	return enc.Encode(fields)
+}
+
+// jsonLine prints one object as one line on stderr: an error, or how a turn ended whose output has stdout.
+func (a *app) jsonLine(fields map[string]any) error {
+	line, err := json.Marshal(fields)
+	if err == nil {
+		_, err = fmt.Fprintf(a.stderr, "%s\n", line)
+	}
+	return err
 }
 
 // table prints rows: aligned under a header with ages for a terminal, tab-separated with RFC 3339 times for a program.
@@ -85,6 +96,36 @@ func printable(s string) string {
 		return quoted
 	}
 	return s
+}
+
+// maxLabel is how much of a session's key a sentence for people shows.
+const maxLabel = 80
+
+// label is a session's key within a sentence: quoted and short, since a key may be 10,000 characters of anything.
+func label(session string) string {
+	if runes := []rune(session); len(runes) > maxLabel {
+		session = string(runes[:maxLabel]) + "…"
+	}
+	return fmt.Sprintf("%q", session)
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_:@%+=./,][A-Za-z0-9_:@%+=./,-]*$`)
+
+// word is a session's key or a path as a shell takes it, in a command that a person may copy; KEY where it would not
+// be one short line.
+func word(s string) string {
+	switch {
+	case len(s) > maxLabel || s == "" || s[0] == '-' || strings.Contains(s, "'") || printable(s) != s:
+		return "KEY"
+	case plainWord.MatchString(s):
+		return s
+	}
+	return "'" + s + "'"
+}
+
+// remedy is what would change a decision, with the session's own key in the commands that it names.
+func remedy(r policy.Reason, session string) string {
+	return strings.ReplaceAll(r.Remedy(), "KEY", word(session))
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

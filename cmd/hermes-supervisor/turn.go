@@ -1,23 +1,16 @@
 package main
 
-import (
-	"github.com/spf13/cobra"
-
-	"hermes-supervisor/supervise/turn"
-)
+import "github.com/spf13/cobra"
 
 func (a *app) turnCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "turn",
 		Short: "Run, report, look at and end turns",
 		Long:  "A turn is one prompt being worked on in one session. A session has at most one open turn.",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &turn.UsageError{Problem: "turn has no command " + args[0]}
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:  unknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		DisableFlagsInUseLine: true,
 	}
 	cmd.AddCommand(a.turnRunCommand(), a.turnBeginCommand(), a.turnEndCommand(), a.turnInterruptCommand(),
 		a.turnListCommand(), a.turnShowCommand(), a.turnClearCommand(), a.turnResumeCommand())

@@ -48,6 +48,9 @@ func (a *app) turnBegin(cmd *cobra.Command, b turn.Report) error {
 	}
 	defer r.Store.Close() //nolint:errcheck // a directory handle
 	b.Instance = os.Getenv(ident.InstanceVar)
+	if b.PID == 0 && b.Instance == "" && b.RotatedFrom == "" {
+		return &turn.UsageError{Problem: "--pid is missing: the process id of the agent, which is an ancestor of this command"}
+	}
 	begun, err := r.Begin(cmd.Context(), b)
 	if err != nil {
 		return err
@@ -81,14 +84,14 @@ already. The turn of a keeper ends with its keeper.`,
 			if err != nil {
 				return err
 			}
-			result := "ended"
+			result := " ended"
 			if !ended {
-				result = "no reported turn"
+				result = ": no reported turn is open"
 			}
 			if a.json {
 				return a.printJSON(map[string]any{"session": session, "ended": ended})
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s %s\n", printable(session), result)
+			_, err = fmt.Fprintf(a.stdout, "%s%s\n", printable(session), result)
 			return err
 		},
 	}

@@ -21,6 +21,9 @@ keeper or agent is refused with exit code 75; --force ends them first.`,
 				return err
 			}
 			defer r.Store.Close() //nolint:errcheck // a directory handle
+			if r, err = a.homeOf(r, args[0], false); err != nil {
+				return err
+			}
 			file, err := r.Clear(cmd.Context(), args[0], force)
 			if err != nil {
 				return err

@@ -23,6 +23,9 @@ everything that it started are gone.`,
 				return err
 			}
 			defer r.Store.Close() //nolint:errcheck // a directory handle
+			if r, err = a.homeOf(r, args[0], false); err != nil {
+				return err
+			}
 			in, err := r.Interrupt(cmd.Context(), args[0], wait)
 			if err != nil {
 				return err
@@ -30,10 +33,14 @@ everything that it started are gone.`,
 			if a.json {
 				err = a.printJSON(map[string]any{"session": in.Session, "found": in.Found, "ended": in.Ended, "detail": in.Detail})
 			} else {
-				_, err = fmt.Fprintf(a.stdout, "%s interrupted: %s\n", printable(in.Session), in.Detail)
+				what := " interrupted"
+				if !in.Found {
+					what = ""
+				}
+				_, err = fmt.Fprintf(a.stdout, "%s%s: %s\n", printable(in.Session), what, in.Detail)
 			}
 			if err == nil && in.Found && !in.Ended {
-				return &waitError{fmt.Sprintf("session %q is not free after %s: %s; the interrupt is recorded and stays", in.Session, wait, in.Detail)}
+				return &waitError{fmt.Sprintf("session %s is not free after %s: %s; the interrupt is recorded and stays", label(in.Session), wait, in.Detail)}
 			}
 			return err
 		},

@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy"
 	"hermes-supervisor/supervise/turn"
@@ -88,13 +90,32 @@ their owner and what would happen to each now.`,
 	}
 }
 
+// problem is the line of a record that a listing could not read; a broken one has been set aside on the way.
+func problem(err error) string {
+	line := oneLine(err)
+	if corrupt, ok := errors.AsType[*fsstate.CorruptError](err); ok {
+		if aside, _ := filepath.Glob(corrupt.Path + ".corrupt-*"); len(aside) > 0 {
+			line += "; set aside as " + filepath.Base(aside[len(aside)-1])
+		}
+	}
+	return line
+}
+
+// profileOf is the name of the profile that a home is, "" for the root home.
+func profileOf(home string) string {
+	if filepath.Base(filepath.Dir(home)) != "profiles" {
+		return ""
+	}
+	return filepath.Base(home)
+}
+
 // printTurns prints what could be read, and one line for each thing that could not; the latter makes the exit code 74.
 func (a *app) printTurns(views []turn.View, bad []error) error {
 	for _, err := range bad {
-		a.say("%s", oneLine(err))
-	}
-	if len(bad) > 0 {
 		a.code = exitState
+		if !a.json {
+			a.say("%s", problem(err))
+		}
 	}
 	if a.json {
 		turns, problems := make([]turnJSON, 0, len(views)), make([]string, 0, len(bad))
@@ -102,16 +123,16 @@ func (a *app) printTurns(views []turn.View, bad []error) error {
 			turns = append(turns, jsonOf(v))
 		}
 		for _, err := range bad {
-			problems = append(problems, oneLine(err))
+			problems = append(problems, problem(err))
 		}
 		return a.printJSON(map[string]any{"turns": turns, "errors": problems})
 	}
 	rows := make([][]any, 0, len(views))
 	for _, v := range views {
 		rows = append(rows, []any{
-			v.Turn.Session, v.Store, v.Turn.Agent, v.Turn.Phase, v.Turn.Attempts, v.Turn.StartedAt, v.Turn.LastSeen,
+			v.Turn.Session, profileOf(v.Home), v.Store, v.Turn.Agent, v.Turn.Phase, v.Turn.Attempts, v.Turn.StartedAt, v.Turn.LastSeen,
 			v.Owner.Verdict.String(), fmt.Sprintf("%s: %s", v.Decision.Action, v.Decision.Reason),
 		})
 	}
-	return a.table([]string{"SESSION", "STORE", "AGENT", "PHASE", "ATTEMPTS", "STARTED", "LAST SEEN", "OWNER", "DECISION"}, rows)
+	return a.table([]string{"SESSION", "PROFILE", "STORE", "AGENT", "PHASE", "ATTEMPTS", "STARTED", "LAST SEEN", "OWNER", "DECISION"}, rows)
 }

@@ -24,7 +24,11 @@ ended/. A spent budget and an old age do not count, since a person asks. The age
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				keys, argv = args[:dash], args[dash:]
 			}
-			return a.turnResume(cmd, f, keys, argv, all)
+			session := ""
+			if len(keys) == 1 {
+				session = keys[0]
+			}
+			return a.recording(f, session, a.turnResume(cmd, f, keys, argv, all))
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every dead open turn, and every turn that was given up as too old or tried too often")
@@ -75,6 +79,10 @@ func (a *app) turnResume(cmd *cobra.Command, f *runFlags, keys, argv []string, a
 }
 
 func (a *app) resumeOne(cmd *cobra.Command, r *room, f *runFlags, key string, argv []string) error {
+	r, err := a.homeOf(r, key, false)
+	if err != nil {
+		return err
+	}
 	t, err := r.Restore(cmd.Context(), key)
 	if err != nil {
 		return err
@@ -82,7 +90,7 @@ func (a *app) resumeOne(cmd *cobra.Command, r *room, f *runFlags, key string, ar
 	name := f.agent
 	if name == "" && len(argv) == 0 {
 		if name = t.Agent; name == "" {
-			return &turn.UsageError{Problem: fmt.Sprintf("session %q was run with a command line of its own: give it again after --", t.Session)}
+			return &turn.UsageError{Problem: fmt.Sprintf("session %s was run with a command line of its own: give it again after --", label(t.Session))}
 		}
 	}
 	agent, err := r.choose(name, argv)

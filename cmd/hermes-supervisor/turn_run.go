@@ -55,7 +55,7 @@ replaces it, and the old one goes to ended/. While something of the old turn liv
 		Example: `  hermes-supervisor turn run --session fix-tests --prompt "Fix the failing tests" -- claude -p
   hermes-supervisor turn run --session nightly --id "$(date +%F)" --prompt-file job.md --agent codex`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.turnRun(cmd, f, args)
+			return a.recording(f, f.session, a.turnRun(cmd, f, args))
 		},
 	}
 	flags := cmd.Flags()
@@ -69,7 +69,18 @@ replaces it, and the old one goes to ended/. While something of the old turn liv
 	return cmd
 }
 
+// recording writes an error to --outcome as well, and passes it on.
+func (a *app) recording(f *runFlags, session string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, a.writeOutcome(f.outcome, failedOutcome(session, err)))
+}
+
 func (a *app) turnRun(cmd *cobra.Command, f *runFlags, args []string) error {
+	if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
+		return &turn.UsageError{Problem: fmt.Sprintf("%q stands before --: the agent's command line comes after it, and a prompt of several words needs quotes", args[0])}
+	}
 	prompt, given, err := a.readPrompt(cmd, f)
 	if err != nil {
 		return err
@@ -162,11 +173,18 @@ func (a *app) keep(cmd *cobra.Command, r *room, f *runFlags, req turn.Request) e
 	}
 	out, err := k.Run(cmd.Context())
 	if err != nil {
-		return errors.Join(err, a.writeOutcome(f.outcome, failedOutcome(req.Session, err)))
+		return err
 	}
 	a.code = codeOf(out)
-	a.tell(out)
-	return a.writeOutcome(f.outcome, describeOutcome(out, a.code))
+	described := describeOutcome(out, a.code)
+	if !a.json || a.jsonLine(described) != nil {
+		a.tell(out)
+	}
+	if err := a.writeOutcome(f.outcome, described); err != nil {
+		f.outcome = "" // it cannot be written, so the error cannot be written there either
+		return err
+	}
+	return nil
 }
 
 // codeOf is the exit code of `turn run`.
@@ -205,15 +223,15 @@ func (a *app) tell(o turn.Outcome) {
 	if o.Detail != "" {
 		line += " (" + o.Detail + ")"
 	}
-	if remedy := o.Reason.Remedy(); remedy != "" && o.State != turn.Concluded && o.State != turn.Interrupted {
+	if remedy := remedy(o.Reason, o.Session); remedy != "" && o.State != turn.Concluded && o.State != turn.Interrupted {
 		line += "; " + remedy
 	}
-	a.say("session %q %s: %s", o.Session, o.State, line)
+	a.say("session %s %s: %s", label(o.Session), o.State, line)
 }
 
 func describeOutcome(o turn.Outcome, code int) map[string]any {
 	m := map[string]any{
-		"schema": schema, "session": o.Session, "state": o.State, "reason": o.Reason, "exit_code": code,
+		"schema": schema, "type": "turn_outcome", "session": o.Session, "state": o.State, "reason": o.Reason, "exit_code": code,
 		"attempts": o.Attempts, "replayed": o.Replayed,
 	}
 	if o.State == turn.Concluded || o.State == turn.Interrupted {
@@ -232,5 +250,8 @@ func describeOutcome(o turn.Outcome, code int) map[string]any {
 
 func failedOutcome(session string, err error) map[string]any {
 	code, _ := exitCode(err)
-	return map[string]any{"schema": schema, "session": session, "state": "error", "detail": oneLine(err), "exit_code": code}
+	return map[string]any{
+		"schema": schema, "type": "turn_outcome", "session": session, "state": "error", "reason": reasons[code],
+		"detail": oneLine(err), "exit_code": code,
+	}
 }

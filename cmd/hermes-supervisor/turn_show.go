@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -27,7 +28,7 @@ func (a *app) turnShowCommand() *cobra.Command {
 				return a.printJSON(map[string]any{"turn": jsonOf(v), "prompt": v.Turn.Prompt})
 			}
 			a.describe(v)
-			_, err = fmt.Fprintf(a.stdout, "\n%s\n", strings.TrimRight(v.Turn.Prompt, "\n"))
+			_, err = fmt.Fprintf(a.stdout, "decision   %s: %s\n\n%s\n", v.Decision.Action, v.Decision.Reason.Text(), strings.TrimRight(v.Turn.Prompt, "\n"))
 			return err
 		},
 	}
@@ -36,10 +37,16 @@ func (a *app) turnShowCommand() *cobra.Command {
 // view is one turn for the commands that look at it.
 func (a *app) view(key string) (turn.View, error) {
 	r, err := a.read()
+	if errors.Is(err, errNoHome) {
+		return turn.View{}, fmt.Errorf("session %s: %w (%w)", label(key), turn.ErrNoTurn, err)
+	}
 	if err != nil {
 		return turn.View{}, err
 	}
 	defer r.Store.Close() //nolint:errcheck // a directory handle
+	if r, err = a.homeOf(r, key, true); err != nil {
+		return turn.View{}, err
+	}
 	return r.Show(key)
 }
 
@@ -54,6 +61,13 @@ func (a *app) describe(v turn.View) {
 		line("agent", "%s", printable(t.Agent))
 	}
 	line("phase", "%s, attempt %d", t.Phase, t.Attempts)
+	if t.End != nil {
+		receipt := ""
+		if t.Receipt != nil && t.Receipt.Pending {
+			receipt = fmt.Sprintf("; its receipt is due (failed %d times)", t.Receipt.Failures)
+		}
+		line("end", "exit code %d: %s%s", t.End.Code, policy.Reason(t.End.Reason).Text(), receipt)
+	}
 	line("started", "%s (%s)", t.StartedAt.Local().Format(time.DateTime), age(time.Since(t.StartedAt)))
 	if !t.LastSeen.IsZero() {
 		line("last seen", "%s (%s)", t.LastSeen.Local().Format(time.DateTime), age(time.Since(t.LastSeen)))
@@ -65,7 +79,6 @@ func (a *app) describe(v turn.View) {
 	if t.Crash != nil {
 		line("last run", "%s", policy.Reason(t.Crash.Reason).Text())
 	}
-	line("decision", "%s: %s", v.Decision.Action, v.Decision.Reason.Text())
 	_ = w.Flush()
 }
 
@@ -74,7 +87,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Use:   "explain KEY",
 		Short: "Tell what would happen to a turn now, by which rule, and what would change it",
 		Long: `Prints every rule of the decision about an open turn, in order, with the fact that it looked at. The first rule that
-does not hold decides.`,
+does not hold decides; those after it tell what else would stand in the way.`,
 		Example: `  hermes-supervisor explain fix-tests`,
 		Args:    oneKey,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -97,7 +110,7 @@ does not hold decides.`,
 				mark := "yes"
 				switch {
 				case c.Decided:
-					mark = "->"
+					mark = "decides"
 				case !c.Holds:
 					mark = "no"
 				}
@@ -107,7 +120,7 @@ does not hold decides.`,
 				return err
 			}
 			fmt.Fprintf(a.stdout, "\n%s: %s\n", decision.Action, decision.Reason.Text())
-			if remedy := decision.Reason.Remedy(); remedy != "" {
+			if remedy := remedy(decision.Reason, v.Turn.Session); remedy != "" {
 				fmt.Fprintf(a.stdout, "to change it: %s\n", remedy)
 			}
 			return nil

@@ -25,8 +25,14 @@ func (j *job) admit(ctx context.Context) (*Outcome, error) {
 	if _, err := exec.LookPath(j.Request.Agent.Command[0]); err != nil && !errors.Is(err, exec.ErrDot) {
 		return nil, &UsageError{fmt.Sprintf("run %s: no such program", j.Request.Agent.Command[0])}
 	}
+	until := time.Now().Add(j.Request.Wait)
 	for {
 		out, err := j.admitLocked(ctx)
+		if mayWait(out) && j.Request.Wait > 0 {
+			if out = j.waitFor(ctx, until); out == nil {
+				continue
+			}
+		}
 		if err != nil || out != nil || j.turn.Phase != fsstate.PhaseConcluded {
 			return out, err
 		}
@@ -76,12 +82,25 @@ func (j *job) recorded() (*Outcome, error) {
 	if j.Request.HasPrompt && fsstate.PromptSum(j.Request.Prompt) != o.PromptSHA256 {
 		return nil, &UsageError{fmt.Sprintf("--id %q has ended with another prompt: use a new id for a new request", j.Request.ID)}
 	}
+	if err := j.removeRecorded(o); err != nil {
+		return nil, err
+	}
 	j.replay(o.Instance)
 	return &Outcome{
 		State: stateOf(o.End), Reason: policy.Reason(o.End.Reason), Detail: "the request had ended before: nothing was run",
 		Session: o.Session, Code: o.End.Code, Signal: o.End.Signal, Attempts: o.Attempts, Instance: o.Instance,
 		StartedAt: o.StartedAt, EndedAt: o.End.At, Replayed: true,
 	}, nil
+}
+
+// removeRecorded completes the removal of a marker whose keeper died after it had recorded the outcome: the receipt was
+// acknowledged by then, and is not due again.
+func (j *job) removeRecorded(o *fsstate.Outcome) error {
+	t, err := j.Room.open(j.Request.Session)
+	if err != nil || t == nil || t.Phase != fsstate.PhaseConcluded || t.RequestID != o.ID || t.Owner.Instance != o.Instance {
+		return err
+	}
+	return j.Room.remove(t, "removed", policy.Reason(t.End.Reason))
 }
 
 // stand reads and judges the turn of a session, under its lock: ours, or else the one that Hermes's own file names.
@@ -135,185 +154,11 @@ func (j *job) admitFacts(st standing, stopped bool) policy.AdmitFacts {
 	return a
 }
 
-// findEnd looks for an end that nobody saw: keeper and agent are gone, and the agent's own word in its output says
-// that the turn was over. Found, it is on disk before anything else follows from it.
-func (j *job) findEnd(st *standing) error {
-	t := st.turn
-	if t == nil || t.Phase != fsstate.PhaseRunning || t.Crash != nil || st.keeper.Verdict != ident.Dead || st.owner.Verdict != ident.Dead {
-		return nil
-	}
-	found, err := j.Room.search(t.Owner.Instance, j.Request.Agent.Events)
-	if err != nil || !found.end && !found.failed {
-		return err
-	}
-	e := policy.ExitFacts{EndEvent: found.end, ErrorEvent: found.failed}
-	if !found.end {
-		e.Code = 1
-	}
-	_, reason := policy.ClassifyExit(e)
-	t.Phase = fsstate.PhaseConcluded
-	t.End = &fsstate.End{Code: e.Code, Reason: string(reason), At: time.Now().UTC()}
-	t.Receipt = j.receipt()
-	if err := j.Room.files().Put(t); err != nil {
-		return err
-	}
-	st.facts.Phase = t.Phase
-	j.Room.note(t, "concluded", fsstate.PhaseRunning, string(reason), &e.Code)
-	return nil
-}
-
 func (j *job) receipt() *fsstate.Receipt {
 	if j.Request.Receipt == "" {
 		return nil
 	}
 	return &fsstate.Receipt{Pending: true}
-}
-
-// admitting is an admission under the lock, which launch keeps and everything slow gives back first.
-type admitting struct {
-	*job
-
-	unlock func()
-}
-
-func (a *admitting) release() {
-	if a.unlock != nil {
-		a.unlock()
-		a.unlock = nil
-	}
-}
-
-// carryOut does what policy said.
-func (a *admitting) carryOut(ctx context.Context, admission policy.Admission, reason policy.Reason, st standing) (*Outcome, error) {
-	switch admission {
-	case policy.Refuse:
-		return &Outcome{State: Refused, Reason: reason, Detail: refusal(st), Session: a.Request.Session}, nil
-	case policy.Nothing:
-		return nil, &UsageError{fmt.Sprintf("nothing to continue for session %q, and no prompt was given", a.Request.Session)}
-	case policy.Stopped:
-		a.Say("a stop request came first: nothing was started")
-		return &Outcome{State: Interrupted, Reason: reason, Session: a.Request.Session, Code: 130, Signal: 2, EndedAt: time.Now().UTC()}, nil
-	case policy.Start:
-		return a.begin(ctx)
-	case policy.Replace, policy.GiveUpThenStart:
-		if err := a.giveUp(st.turn, reason); err != nil {
-			return nil, err
-		}
-		return a.begin(ctx)
-	case policy.GiveUp:
-		if a.Request.Fresh {
-			st.turn.Attempts = 0
-			return a.continueTurn(ctx, st.turn)
-		}
-		if err := a.giveUp(st.turn, reason); err != nil {
-			return nil, err
-		}
-		a.turn = st.turn
-		return a.outcome(GaveUp, reason, "the turn is in ended/"), nil
-	case policy.ContinueTurn:
-		return a.continueTurn(ctx, st.turn)
-	case policy.Finish:
-		if err := a.takeOver(st.turn); err != nil {
-			return nil, err
-		}
-		a.release()
-		out, err := a.finish(ctx)
-		if out != nil {
-			a.replay(st.turn.Owner.Instance)
-			out.Replayed = true
-		}
-		return out, err
-	case policy.FinishThenStart:
-		return nil, a.takeOver(st.turn)
-	case policy.Retire, policy.RetireThenStart:
-		if err := a.Room.remove(st.turn, "interrupted", reason); err != nil {
-			return nil, err
-		}
-		if admission == policy.RetireThenStart {
-			return a.begin(ctx)
-		}
-		return &Outcome{State: Interrupted, Reason: reason, Session: a.Request.Session, Code: 130, Signal: 2, EndedAt: time.Now().UTC()}, nil
-	}
-	return nil, fmt.Errorf("admit session %q: no way to carry out %v", a.Request.Session, admission)
-}
-
-// begin starts a person's own prompt.
-func (a *admitting) begin(ctx context.Context) (*Outcome, error) {
-	t := &fsstate.Turn{
-		Session: a.Request.Session, Prompt: a.Request.Prompt, Source: a.Request.Source, Agent: a.Request.Agent.Name,
-		RequestID: a.Request.ID, Cwd: a.Request.Cwd, AutoContinue: a.Request.AutoContinue,
-		StartedAt: time.Now().UTC(), Keeper: a.self, Verified: true,
-	}
-	r, err := a.launch(t)
-	if err != nil {
-		return nil, errors.Join(err, a.Room.files().Delete(t.Session)) // it never began, and the caller is told
-	}
-	a.follow(ctx, t, r)
-	return nil, nil
-}
-
-// continueTurn continues the dead turn: at once, or after the back-off that is in force.
-func (a *admitting) continueTurn(ctx context.Context, old *fsstate.Turn) (*Outcome, error) {
-	if time.Now().Before(old.RetryAt) {
-		return nil, a.takeOver(old)
-	}
-	a.Say("continuing the turn of %s: attempt %d of %d", old.StartedAt.Local().Format(time.DateTime), old.Attempts+1, a.Room.Settings.MaxAttempts)
-	t := *old
-	return nil, a.relaunch(ctx, &t)
-}
-
-// takeOver makes this keeper the turn's, durably.
-func (a *admitting) takeOver(old *fsstate.Turn) error {
-	t := *old
-	t.Keeper, t.Verified = a.self, true
-	if t.RequestID == "" {
-		t.RequestID = a.Request.ID
-	}
-	if err := a.Room.files().Put(&t); err != nil {
-		return err
-	}
-	a.turn = &t
-	return nil
-}
-
-// giveUp moves a turn to ended/; Hermes's own entry is remembered as ended too, lest it come back.
-func (a *admitting) giveUp(t *fsstate.Turn, reason policy.Reason) error {
-	file, err := a.Room.giveUp(t, reason)
-	if err != nil {
-		return err
-	}
-	a.Say("the turn of %s went to ended/%s: %s", t.StartedAt.Local().Format(time.DateTime), file, reason.Text())
-	a.dropRunFiles(t.Owner.Instance)
-	return nil
-}
-
-func (j *job) follow(ctx context.Context, t *fsstate.Turn, r *run) {
-	j.turn, j.run, j.by = t, r, policy.Auto
-	punch := j.Request.ID == "" && !j.Request.HoldOutput
-	r.out.follow(ctx, j.Stdout, j.Request.HoldOutput, punch)
-	r.err.follow(ctx, j.Stderr, j.Request.HoldOutput, punch)
-}
-
-// relaunch charges an attempt and starts the continuation, under the lock. A launch that provably never happened is
-// refunded, and the marker stays for the next try.
-func (j *job) relaunch(ctx context.Context, t *fsstate.Turn) error {
-	old := *t
-	t.Attempts++
-	t.Keeper, t.Verified = j.self, true
-	t.AutoContinue = t.AutoContinue && j.Request.AutoContinue
-	t.Drained, t.Crash = false, nil
-	if t.RequestID == "" {
-		t.RequestID = j.Request.ID
-	}
-	r, err := j.launch(t)
-	if err != nil {
-		*t = old
-		t.Keeper, t.Verified = j.self, true
-		return errors.Join(err, j.Room.files().Put(t))
-	}
-	j.follow(ctx, t, r)
-	j.spent = append(j.spent, old.Owner.Instance)
-	return nil
 }
 
 // refusal says who holds the session.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"sync"
 	"syscall"
 	"time"
 
@@ -29,6 +30,19 @@ type ending struct {
 	leaving bool // a shutdown was announced: whatever happens, nothing is started again
 }
 
+// settle makes the code of an ending say what the class says: an interrupt is 130 whatever the agent exits with, and
+// after the agent's own word on the end, the death that followed counts for nothing.
+func (e *ending) settle(class policy.Exit) {
+	switch {
+	case class == policy.ExitInterrupted:
+		e.Code, e.Signal = 130, 2
+	case class == policy.ExitConcluded && e.Signaled && e.EndEvent:
+		e.Code, e.Signal = 0, 0
+	case class == policy.ExitConcluded && e.Signaled && e.ErrorEvent:
+		e.Code, e.Signal = 1, 0
+	}
+}
+
 // await watches one run until the agent has exited: orders, the marker (someone else may ask for the end), stall,
 // heartbeat. Asking for the end is durable before any signal.
 func (j *job) await(ctx context.Context) ending {
@@ -44,7 +58,13 @@ func (j *job) await(ctx context.Context) ending {
 	if j.Request.Stall > 0 {
 		stall.Reset(j.Request.Stall)
 	}
-	stop := func(l process.Ladder) { go j.end(ctx, r, l) }
+	// A ladder takes every descendant of this process for its own, so none may outlive its run: the receipt or the
+	// continuation would be next. What is left then is ended by closeRun.
+	ladders, stopLadders := context.WithCancel(ctx)
+	var climbing sync.WaitGroup
+	defer climbing.Wait()
+	defer stopLadders()
+	stop := func(l process.Ladder) { climbing.Go(func() { j.end(ladders, r, l) }) }
 	for _, instance := range j.spent { // the agent runs already: tidying up costs it nothing
 		j.dropRunFiles(instance)
 	}

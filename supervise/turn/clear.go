@@ -82,7 +82,7 @@ func (r *Room) clearLocked(ctx context.Context, session string, force bool) (str
 	}
 	file, err := r.giveUp(t, policy.ReasonCleared)
 	if err == nil {
-		r.dropRunFiles(t.Owner.Instance)
+		r.dropRunFiles(t.Owner.Instance, ".in")
 	}
 	return file, st, err
 }

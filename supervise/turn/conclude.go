@@ -15,12 +15,6 @@ import (
 // conclude puts the end of the turn on disk first. From then on the turn never runs again, whatever happens to the
 // tree, the receipt or this keeper.
 func (j *job) conclude(ctx context.Context, e ending, reason policy.Reason) (*Outcome, error) {
-	if e.Signaled && (e.EndEvent || e.ErrorEvent) { // killed after its own word on the end: the word counts
-		e.Code, e.Signal = 0, 0
-		if !e.EndEvent {
-			e.Code = 1
-		}
-	}
 	err := j.insist(ctx, "record the end of the turn", func() error {
 		return j.update(ctx, "conclude", func(t *fsstate.Turn) error {
 			if t.Phase == fsstate.PhaseStopping && !e.StopRequested && !e.EndEvent {
@@ -114,7 +108,14 @@ func (r *Room) remove(t *fsstate.Turn, kind string, reason policy.Reason) error 
 	if t.End != nil {
 		end = *t.End
 	}
-	if err := r.remember(t, end); err != nil {
+	if t.RequestID != "" {
+		o := outcomeOf(t, t.RequestID, end)
+		o.Instance = t.Owner.Instance
+		if err := r.files().PutOutcome(o); err != nil {
+			return err
+		}
+	}
+	if err := r.forgetHermes(t, end); err != nil {
 		return err
 	}
 	if err := r.files().Delete(t.Session); err != nil {
@@ -124,34 +125,27 @@ func (r *Room) remove(t *fsstate.Turn, kind string, reason policy.Reason) error 
 	return nil
 }
 
-// giveUp moves a turn to ended/, under its lock.
+// giveUp moves a turn to ended/, under its lock. A request with an id has not ended by that: asked again, it runs again.
 func (r *Room) giveUp(t *fsstate.Turn, reason policy.Reason) (string, error) {
-	if t.Origin != nil {
-		if err := r.remember(t, fsstate.End{Code: 76, Reason: string(reason), At: time.Now().UTC()}); err != nil {
-			return "", err
-		}
+	if err := r.forgetHermes(t, fsstate.End{Code: 76, Reason: string(reason), At: time.Now().UTC()}); err != nil {
+		return "", err
 	}
 	return r.archive(t, reason)
 }
 
-// remember records the end of a request that has an id, and of Hermes's own turns, whose entry can come back in a file
-// that takes no lock. Hermes's file itself is only tidied while no Hermes lives.
-func (r *Room) remember(t *fsstate.Turn, end fsstate.End) error {
-	o := fsstate.Outcome{
-		Session: t.Session, PromptSHA256: fsstate.PromptSum(t.Prompt), End: end, Attempts: t.Attempts,
-		StartedAt: t.StartedAt, Instance: t.Owner.Instance,
+func outcomeOf(t *fsstate.Turn, id string, end fsstate.End) *fsstate.Outcome {
+	return &fsstate.Outcome{
+		Session: t.Session, ID: id, PromptSHA256: fsstate.PromptSum(t.Prompt), End: end, Attempts: t.Attempts, StartedAt: t.StartedAt,
 	}
-	if t.RequestID != "" && t.End != nil {
-		o.ID = t.RequestID
-		if err := r.files().PutOutcome(&o); err != nil {
-			return err
-		}
-	}
+}
+
+// forgetHermes records the end of one of Hermes's own turns, whose entry can come back in a file that takes no lock.
+// Hermes's file itself is only tidied while no Hermes lives.
+func (r *Room) forgetHermes(t *fsstate.Turn, end fsstate.End) error {
 	if t.Origin == nil {
 		return nil
 	}
-	o.ID, o.Instance = fsstate.HermesID(t.Origin.StartedAt), ""
-	if err := r.files().PutOutcome(&o); err != nil {
+	if err := r.files().PutOutcome(outcomeOf(t, fsstate.HermesID(t.Origin.StartedAt), end)); err != nil {
 		return err
 	}
 	r.tidyHermes(t.Session, t.Origin.StartedAt)

@@ -89,7 +89,11 @@ func (j *job) settled(ctx context.Context, out *Outcome, err error) (*Outcome, e
 	if err != nil {
 		return nil, err
 	}
-	if out != nil && out.State != LeftOpen {
+	switch {
+	case out == nil || out.State == LeftOpen:
+	case out.State == GaveUp:
+		j.dropRunFiles(j.turn.Owner.Instance, ".in")
+	default:
 		j.dropRunFiles(j.turn.Owner.Instance)
 	}
 	return out, nil

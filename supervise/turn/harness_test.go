@@ -110,25 +110,32 @@ func (h *home) run(prompt string, steps ...string) call {
 
 // keeper is a keeper process.
 type keeper struct {
-	h              *home
-	cmd            *exec.Cmd
-	report         string
-	stdout, stderr bytes.Buffer // to be read after its end
-	ended          chan struct{}
+	h      *home
+	cmd    *exec.Cmd
+	report string
+	stdout bytes.Buffer // to be read after its end
+	stderr *os.File
+	ended  chan struct{}
 }
 
-func (h *home) start(c call) *keeper {
+func (h *home) start(c call) *keeper { h.Helper(); return h.startAs("keeper", c) }
+
+func (h *home) startAs(part string, c call) *keeper {
 	h.Helper()
-	k := &keeper{h: h, report: filepath.Join(h.TempDir(), "report"), ended: make(chan struct{})}
+	dir := h.TempDir()
+	k := &keeper{h: h, report: filepath.Join(dir, "report"), ended: make(chan struct{})}
 	c.Report = k.report
 	data, err := json.Marshal(c)
+	if err == nil {
+		k.stderr, err = os.Create(filepath.Join(dir, "stderr"))
+	}
 	if err != nil {
 		h.Fatal(err)
 	}
-	k.cmd = exec.Command(testBinary(h.T), "keeper")
+	k.cmd = exec.Command(testBinary(h.T), part)
 	k.cmd.Env = append(os.Environ(), keeperVar+"="+string(data), "GORACE=atexit_sleep_ms=0")
 	k.cmd.Dir = h.dir
-	k.cmd.Stdout, k.cmd.Stderr = &k.stdout, &k.stderr
+	k.cmd.Stdout, k.cmd.Stderr = &k.stdout, k.stderr
 	k.cmd.WaitDelay = time.Second // an agent that outlives its keeper has no pipe of ours, but a receipt may
 	if err := k.cmd.Start(); err != nil {
 		h.Fatal(err)
@@ -139,10 +146,21 @@ func (h *home) start(c call) *keeper {
 		<-k.ended
 		h.endAll()
 		if h.Failed() {
-			h.Logf("keeper %d said:\n%s", k.cmd.Process.Pid, k.stderr.String())
+			h.Logf("keeper %d said:\n%s", k.cmd.Process.Pid, k.said())
 		}
+		_ = k.stderr.Close()
 	})
 	return k
+}
+
+// said is what the keeper and its agents wrote to stderr so far.
+func (k *keeper) said() string {
+	k.h.Helper()
+	data, err := os.ReadFile(k.stderr.Name())
+	if err != nil {
+		k.h.Fatal(err)
+	}
+	return string(data)
 }
 
 func (k *keeper) signal(s syscall.Signal) { _ = k.cmd.Process.Signal(s) }
@@ -152,6 +170,15 @@ func (k *keeper) kill() {
 	k.h.Helper()
 	k.signal(syscall.SIGKILL)
 	k.awaitEnd()
+}
+
+func (k *keeper) hasEnded() bool {
+	select {
+	case <-k.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 func (k *keeper) awaitEnd() {
@@ -331,6 +358,17 @@ func (h *home) awaitPhase(phase string) {
 	h.until("the marker is "+phase, func() bool { t := h.turn(); return t != nil && t.Phase == phase })
 }
 
+// launched waits until the keeper has given back the lock in which it started the agent.
+func (h *home) launched() {
+	h.Helper()
+	h.awaitPhase(fsstate.PhaseRunning)
+	unlock, err := h.room.lock(h.Context(), theSession, "test")
+	if err != nil {
+		h.Fatal(err)
+	}
+	unlock()
+}
+
 // ended are the turns in ended/.
 func (h *home) ended() []*fsstate.Turn {
 	h.Helper()
@@ -379,7 +417,9 @@ func (h *home) interrupted(prompt string, change ...func(*fsstate.Turn)) *fsstat
 	if err := h.room.files().Put(t); err != nil {
 		h.Fatal(err)
 	}
-	h.age(time.Second)
+	if err := h.room.files().Heartbeat(t.Session, now.Add(-time.Second)); err != nil {
+		h.Fatal(err)
+	}
 	return t
 }
 

@@ -3,7 +3,9 @@ package turn
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
+	"os/exec"
 	"time"
 
 	"hermes-supervisor/fsstate"
@@ -44,6 +46,7 @@ type job struct {
 	run   *run          // nil while no agent runs
 	wake  <-chan struct{}
 	by    policy.By // Person until the first run of this call, then Auto
+	seen  *sighting // how an agent ended that had lost its keeper, if we saw it
 	spent []string  // instances whose files in run/ nobody needs any more
 }
 
@@ -60,7 +63,6 @@ func (k *Keeper) Run(ctx context.Context) (Outcome, error) {
 	if err := j.becomeInstance(); err != nil {
 		return Outcome{}, err
 	}
-	defer j.dropRunFiles(j.self.Instance)
 	reaping := make(chan error, 1)
 	go func() { reaping <- k.Host.Run(ctx) }()
 	defer func() {
@@ -81,10 +83,27 @@ func (k *Keeper) Run(ctx context.Context) (Outcome, error) {
 	for err == nil && out == nil {
 		out, err = j.step(ctx)
 	}
+	j.dropWitness(out)
 	if err != nil {
 		return Outcome{}, err
 	}
 	return *out, nil
+}
+
+// dropWitness removes this keeper's own witness where no record is left that names it. One that stays keeps it: in
+// another boot nothing else proves our death.
+func (j *job) dropWitness(out *Outcome) {
+	if j.turn != nil {
+		if out == nil {
+			return
+		}
+		switch out.State {
+		case LeftOpen, ReceiptFailed, GaveUp:
+			return
+		case Concluded, Interrupted, Refused, WaitRanOut:
+		}
+	}
+	j.dropRunFiles(j.self.Instance)
 }
 
 // becomeInstance gives the keeper an identity and a witness of its own, which nothing inherits: it is held exactly as
@@ -128,11 +147,11 @@ func (j *job) step(ctx context.Context) (*Outcome, error) {
 	if ended.taken {
 		return j.abandon(ctx)
 	}
+	ended.settle(class)
 	switch class {
 	case policy.ExitConcluded:
 		return j.conclude(ctx, ended, reason)
 	case policy.ExitInterrupted:
-		ended.Code, ended.Signal = 130, 2
 		return j.conclude(ctx, ended, reason)
 	case policy.ExitDrained:
 		return j.leaveDrained(ctx, reason)
@@ -197,7 +216,7 @@ func (j *job) insist(ctx context.Context, what string, step func() error) error 
 	deadline := time.Now().Add(10 * time.Second)
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := step()
-		if err == nil || errors.Is(err, errTaken) || time.Now().After(deadline) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, errTaken) || cannotStart(err) || time.Now().After(deadline) || ctx.Err() != nil {
 			return err
 		}
 		j.Say("%s: %v; trying again", what, err)
@@ -207,6 +226,12 @@ func (j *job) insist(ctx context.Context, what string, step func() error) error 
 		case <-time.After(wait):
 		}
 	}
+}
+
+// cannotStart tells the failed start of a program that no repetition mends from one for want of memory or processes.
+func cannotStart(err error) bool {
+	_, start := errors.AsType[*process.StartError](err)
+	return start && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, exec.ErrNotFound))
 }
 
 // outcome is what this keeper has to say of its turn.

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -105,6 +106,38 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 	return r, nil
 }
 
+func (j *job) follow(ctx context.Context, t *fsstate.Turn, r *run) {
+	j.turn, j.run, j.by = t, r, policy.Auto
+	punch := j.Request.ID == "" && !j.Request.HoldOutput
+	r.out.follow(ctx, j.Stdout, j.Request.HoldOutput, punch)
+	r.err.follow(ctx, j.Stderr, j.Request.HoldOutput, punch)
+}
+
+// relaunch charges an attempt and starts the continuation, under the lock. After a launch that provably never happened
+// everything stands as before, for the next try: an entry of Hermes's that we had not taken over yet has no marker of
+// ours then.
+func (j *job) relaunch(ctx context.Context, t *fsstate.Turn) error {
+	old := *t
+	t.Attempts++
+	t.Keeper, t.Verified = j.self, true
+	t.AutoContinue = t.AutoContinue && j.Request.AutoContinue
+	t.Drained, t.Crash = false, nil
+	if t.RequestID == "" {
+		t.RequestID = j.Request.ID
+	}
+	r, err := j.launch(t)
+	if err != nil {
+		*t = old
+		if t.Origin != nil && t.Reported() {
+			return errors.Join(err, j.Room.files().Delete(t.Session))
+		}
+		return errors.Join(err, j.Room.files().Put(t))
+	}
+	j.follow(ctx, t, r)
+	j.spent = append(j.spent, old.Owner.Instance)
+	return nil
+}
+
 // unlaunched is the owner of a launch that has not happened yet: an instance without a pid, on this boot.
 func unlaunched(self ident.Ident, instance string) ident.Ident {
 	self.PID, self.Start, self.Instance = 0, 0, instance
@@ -167,7 +200,8 @@ func (j *job) promptFile(instance, prompt string) (string, error) {
 // runSuffixes are the files that one instance has in run/.
 var runSuffixes = []string{".in", ".prompt", ".out", ".err"}
 
-// dropRunFiles removes what an ended instance left in run/. Failing leaves a file that the sweep takes later.
+// dropRunFiles removes what an ended instance left in run/, but for what is to be kept: the witness stays as long as a
+// record names the instance, that of a turn in ended/ too. Failing leaves a file that the sweep takes later.
 func (r *Room) dropRunFiles(instance string, keep ...string) {
 	if instance == "" {
 		return

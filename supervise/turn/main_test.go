@@ -19,7 +19,7 @@ import (
 	"hermes-supervisor/supervise/process"
 )
 
-// The test binary plays three parts, by its first argument: none, the tests; "keeper", one `turn run` whose call lies
+// The test binary plays four parts, by its first argument: none, the tests; "keeper", one `turn run` whose call lies
 // in keeperVar (a process of its own, since a keeper's tree is every descendant of its process); "agent", a scripted
 // program, see agent_test.go.
 const keeperVar = "TURN_TEST_KEEPER"
@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 		case "keeper":
 			time.AfterFunc(patience, func() { os.Exit(99) })
 			os.Exit(playKeeper())
+		case "init":
+			time.AfterFunc(patience, func() { os.Exit(99) })
+			os.Exit(playInit())
 		case "agent":
 			time.AfterFunc(patience, func() { os.Exit(99) })
 			playAgent(os.Args[2:])
@@ -87,6 +90,20 @@ func playKeeper() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 98
 	}
+	return 0
+}
+
+// playInit starts a keeper and reaps its orphans, when it is dead, as an init should.
+func playInit() int {
+	host, err := process.NewHost()
+	if err == nil {
+		_, err = host.Start(process.Spec{Argv: []string{os.Args[0], "keeper"}, Stdout: os.Stdout, Stderr: os.Stderr})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 98
+	}
+	_ = host.Run(context.Background())
 	return 0
 }
 

@@ -47,6 +47,7 @@ type Request struct {
 	AutoContinue bool
 	Receipt      string        // shell command; "" = none
 	Stall        time.Duration // 0 = none
+	Wait         time.Duration // how long to wait for a living owner instead of being refused
 	Drain        time.Duration // how long a shutdown waits for the turn
 	HoldOutput   bool
 	Fresh        bool // a person resumes: a spent budget or an old age does not count
@@ -151,6 +152,7 @@ const (
 	Interrupted   State = "interrupted"    // someone asked for the end
 	GaveUp        State = "gave-up"        // moved to ended/
 	LeftOpen      State = "left-open"      // not continued now; the marker stays
+	WaitRanOut    State = "wait-ran-out"   // someone lived for as long as the caller wanted to wait
 	Refused       State = "refused"        // someone lives; nothing was written
 	ReceiptFailed State = "receipt-failed" // the turn concluded, its receipt did not: only the receipt repeats
 )

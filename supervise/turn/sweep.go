@@ -72,9 +72,11 @@ func (r *Room) sweepRun(ctx context.Context, now time.Time) {
 func (r *Room) namedInstances() map[string]bool {
 	named := map[string]bool{}
 	turns, bad := r.files().All(fsstate.Turns)
-	if len(bad) > 0 {
+	ended, badEnded := r.files().All(fsstate.Ended) // brought back, their owners are judged again
+	if len(bad)+len(badEnded) > 0 {
 		return nil
 	}
+	turns = append(turns, ended...)
 	for _, t := range turns {
 		named[t.Owner.Instance], named[t.Keeper.Instance] = true, true
 		if t.Receipt != nil {

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package process
+
+import (
+	"context"
+
+	"hermes-supervisor/fsstate/ident"
+)
+
+// awaitForeign polls: only Linux tells how a process ended that we are not the parent of.
+func awaitForeign(ctx context.Context, id ident.Ident) (Exit, bool, error) {
+	return pollForeign(ctx, id)
+}

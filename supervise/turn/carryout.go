@@ -1,0 +1,134 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/policy"
+)
+
+// admitting is an admission under the lock, which launch keeps and everything slow gives back first.
+type admitting struct {
+	*job
+
+	unlock func()
+}
+
+func (a *admitting) release() {
+	if a.unlock != nil {
+		a.unlock()
+		a.unlock = nil
+	}
+}
+
+// carryOut does what policy said.
+func (a *admitting) carryOut(ctx context.Context, admission policy.Admission, reason policy.Reason, st standing) (*Outcome, error) {
+	switch admission {
+	case policy.Refuse:
+		return &Outcome{State: Refused, Reason: reason, Detail: refusal(st), Session: a.Request.Session}, nil
+	case policy.Nothing:
+		return nil, &UsageError{fmt.Sprintf("nothing to continue for session %q, and no prompt was given", a.Request.Session)}
+	case policy.Stopped:
+		a.Say("a stop request came first: nothing was started")
+		return &Outcome{State: Interrupted, Reason: reason, Session: a.Request.Session, Code: 130, Signal: 2, EndedAt: time.Now().UTC()}, nil
+	case policy.Start:
+		return a.begin(ctx)
+	case policy.Replace, policy.GiveUpThenStart:
+		if err := a.giveUp(st.turn, reason); err != nil {
+			return nil, err
+		}
+		return a.begin(ctx)
+	case policy.GiveUp:
+		if a.Request.Fresh {
+			st.turn.Attempts, st.turn.Deferrals = 0, 0
+			return a.continueTurn(ctx, st.turn)
+		}
+		if err := a.giveUp(st.turn, reason); err != nil {
+			return nil, err
+		}
+		a.turn = st.turn
+		return a.outcome(GaveUp, reason, "the turn is in ended/"), nil
+	case policy.ContinueTurn:
+		return a.continueTurn(ctx, st.turn)
+	case policy.Finish:
+		if err := a.takeOver(st.turn); err != nil {
+			return nil, err
+		}
+		a.release()
+		a.replay(st.turn.Owner.Instance) // before finish, which removes it
+		out, err := a.finish(ctx)
+		if out != nil {
+			out.Replayed = true
+		}
+		return out, err
+	case policy.FinishThenStart:
+		return nil, a.takeOver(st.turn)
+	case policy.Retire, policy.RetireThenStart:
+		if err := a.Room.remove(st.turn, "interrupted", reason); err != nil {
+			return nil, err
+		}
+		if admission == policy.RetireThenStart {
+			return a.begin(ctx)
+		}
+		return &Outcome{State: Interrupted, Reason: reason, Session: a.Request.Session, Code: 130, Signal: 2, EndedAt: time.Now().UTC()}, nil
+	}
+	return nil, fmt.Errorf("admit session %q: no way to carry out %v", a.Request.Session, admission)
+}
+
+// begin starts a person's own prompt.
+func (a *admitting) begin(ctx context.Context) (*Outcome, error) {
+	t := &fsstate.Turn{
+		Session: a.Request.Session, Prompt: a.Request.Prompt, Source: a.Request.Source, Agent: a.Request.Agent.Name,
+		RequestID: a.Request.ID, Cwd: a.Request.Cwd, AutoContinue: a.Request.AutoContinue,
+		StartedAt: time.Now().UTC(), Keeper: a.self, Verified: true,
+	}
+	r, err := a.launch(t)
+	if err != nil {
+		return nil, errors.Join(err, a.Room.files().Delete(t.Session)) // it never began, and the caller is told
+	}
+	a.follow(ctx, t, r)
+	return nil, nil
+}
+
+// continueTurn continues the dead turn: at once, or after the back-off that is in force.
+func (a *admitting) continueTurn(ctx context.Context, old *fsstate.Turn) (*Outcome, error) {
+	t := *old
+	if !t.Verified {
+		t.Cwd = a.Request.Cwd // the person vouches for the prompt, not for where it is carried out
+	}
+	if time.Now().Before(t.RetryAt) {
+		return nil, a.takeOver(&t)
+	}
+	a.Say("continuing the turn of %s: attempt %d of %d", t.StartedAt.Local().Format(time.DateTime), t.Attempts+1, a.Room.Settings.MaxAttempts)
+	return nil, a.relaunch(ctx, &t)
+}
+
+// takeOver makes this keeper the turn's, durably. Only the person's own prompt makes a record verified that was not,
+// and only the same request gives its id to a turn that had none.
+func (a *admitting) takeOver(old *fsstate.Turn) error {
+	t := *old
+	samePrompt := a.Request.HasPrompt && a.Request.Prompt == t.Prompt
+	t.Keeper, t.Verified = a.self, t.Verified || samePrompt
+	if t.RequestID == "" && (samePrompt || !a.Request.HasPrompt) {
+		t.RequestID = a.Request.ID
+	}
+	if err := a.Room.files().Put(&t); err != nil {
+		return err
+	}
+	a.turn = &t
+	return nil
+}
+
+// giveUp moves a turn to ended/; Hermes's own entry is remembered as ended too, lest it come back.
+func (a *admitting) giveUp(t *fsstate.Turn, reason policy.Reason) error {
+	file, err := a.Room.giveUp(t, reason)
+	if err != nil {
+		return err
+	}
+	a.Say("the turn of %s went to ended/%s: %s", t.StartedAt.Local().Format(time.DateTime), file, reason.Text())
+	a.dropRunFiles(t.Owner.Instance, ".in")
+	return nil
+}
