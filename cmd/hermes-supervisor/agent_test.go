@@ -124,11 +124,16 @@ func stepPut(args []string) error { return put(os.Stdout, args[0]) }
 func stepErr(args []string) error { return put(os.Stderr, args[0]) }
 
 func put(w io.Writer, escaped string) error {
-	text, err := strconv.Unquote(`"` + escaped + `"`)
+	text, err := unescape(escaped)
 	if err == nil {
 		_, err = io.WriteString(w, text)
 	}
 	return err
+}
+
+// unescape expands Go's escapes, except \", since a quote stands for itself.
+func unescape(escaped string) (string, error) {
+	return strconv.Unquote(`"` + strings.ReplaceAll(escaped, `"`, `\"`) + `"`)
 }
 
 func stepEnv(args []string) error {

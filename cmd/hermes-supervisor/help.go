@@ -16,7 +16,11 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	problem := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
+	problem := fmt.Sprintf("no command %q", args[0])
+	if cmd.HasParent() {
+		problem = fmt.Sprintf("%s has no command %q", cmd.Name(), args[0])
+	}
+	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		problem += fmt.Sprintf(" (did you mean %q?)", near[0])
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"hermes-supervisor/policy"
 	"hermes-supervisor/supervise/process"
@@ -115,7 +116,7 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9_:@%+=./,][A-Za-z0-9_:@%+=./,-]*$
 // be one short line.
 func word(s string) string {
 	switch {
-	case len(s) > maxLabel || s == "" || s[0] == '-' || strings.Contains(s, "'") || printable(s) != s:
+	case len(s) > maxLabel || s == "" || s[0] == '-' || strings.ContainsFunc(s, func(r rune) bool { return r == '\'' || !unicode.IsPrint(r) }):
 		return "KEY"
 	case plainWord.MatchString(s):
 		return s

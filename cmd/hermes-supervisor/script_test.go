@@ -49,6 +49,10 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("HOME", user)
 	env.Setenv("XDG_CONFIG_HOME", filepath.Join(user, ".config"))
 	env.Setenv("HERMES_HOME", filepath.Join(env.WorkDir, "home"))
+	// Session keys that no script can write down.
+	env.Setenv("KEY_LINES", "one\ntwo\x1b[31m")
+	env.Setenv("KEY_LONG", strings.Repeat("k", 10_000))
+	env.Setenv("KEY_BINARY", "caf\xe9")
 	for _, dir := range []string{user, filepath.Join(env.WorkDir, "home")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
@@ -209,7 +213,7 @@ func checkLines(ts *testscript.TestScript, neg bool, args []string) {
 // makeBytes FILE TEXT [TIMES] writes text with Go escapes, which a script's own files cannot hold.
 func makeBytes(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && (len(args) == 2 || len(args) == 3), "bytes FILE TEXT [TIMES]")
-	text, err := strconv.Unquote(`"` + args[1] + `"`)
+	text, err := unescape(args[1])
 	ts.Check(err)
 	if len(args) == 3 {
 		times, err := strconv.Atoi(args[2])

@@ -43,6 +43,9 @@ func (a *app) turnResume(cmd *cobra.Command, f *runFlags, keys, argv []string, a
 	if len(keys) != 1 && f.outcome != "" {
 		return &turn.UsageError{Problem: "--outcome takes one session"}
 	}
+	if err := f.check(); err != nil {
+		return err
+	}
 	r, err := a.open()
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ type runFlags struct {
 	noContinue  bool
 	stall       time.Duration
 	drain       time.Duration
+	wait        time.Duration
 	hold        bool
 }
 
@@ -39,7 +40,27 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.outcome, "outcome", "", "write how the call ended to this file as JSON")
 	flags.DurationVar(&f.stall, "stall", 0, "end an agent that prints nothing for so long, as a crash")
 	flags.DurationVar(&f.drain, "drain", defaultDrain, "how long SIGTERM waits for the turn before the agent is stopped and the turn left open")
+	flags.DurationVar(&f.wait, "wait", 0, "wait so long for a living owner of the session, instead of being refused (then exit 124); an agent that lost its keeper is watched to its end")
 	flags.BoolVar(&f.hold, "hold-output", false, "print only the output of the run that concluded")
+}
+
+// check refuses what can be seen to be wrong before anything is opened.
+func (f *runFlags) check() error {
+	for _, flag := range []struct {
+		name     string
+		negative bool
+	}{
+		{"freshness", f.freshness < 0},
+		{"max-attempts", f.maxAttempts < 0},
+		{"stall", f.stall < 0},
+		{"drain", f.drain < 0},
+		{"wait", f.wait < 0},
+	} {
+		if flag.negative {
+			return &turn.UsageError{Problem: "--" + flag.name + " is negative"}
+		}
+	}
+	return nil
 }
 
 func (a *app) turnRunCommand() *cobra.Command {
@@ -80,6 +101,9 @@ func (a *app) recording(f *runFlags, session string, err error) error {
 func (a *app) turnRun(cmd *cobra.Command, f *runFlags, args []string) error {
 	if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
 		return &turn.UsageError{Problem: fmt.Sprintf("%q stands before --: the agent's command line comes after it, and a prompt of several words needs quotes", args[0])}
+	}
+	if err := f.check(); err != nil {
+		return err
 	}
 	prompt, given, err := a.readPrompt(cmd, f)
 	if err != nil {
@@ -144,16 +168,13 @@ func (a *app) readPrompt(cmd *cobra.Command, f *runFlags) (prompt string, given 
 
 // keep runs a keeper for one request and reports how the call ended.
 func (a *app) keep(cmd *cobra.Command, r *room, f *runFlags, req turn.Request) error {
-	if f.maxAttempts < 0 || f.freshness < 0 || f.stall < 0 || f.drain < 0 {
-		return &turn.UsageError{Problem: "a duration or number is negative"}
-	}
 	if cmd.Flags().Changed("freshness") {
 		r.Settings.Freshness = f.freshness
 	}
 	if cmd.Flags().Changed("max-attempts") {
 		r.Settings.MaxAttempts = f.maxAttempts
 	}
-	req.Receipt, req.Stall, req.Drain, req.HoldOutput = f.receipt, f.stall, f.drain, f.hold
+	req.Receipt, req.Stall, req.Drain, req.Wait, req.HoldOutput = f.receipt, f.stall, f.drain, f.wait, f.hold
 	cwd, err := os.Getwd()
 	if err != nil {
 		return err
@@ -208,6 +229,8 @@ func codeOf(o turn.Outcome) int {
 			return exitNotPermitted
 		}
 		return exitBusy
+	case turn.WaitRanOut:
+		return exitWaitRanOut
 	case turn.ReceiptFailed:
 		return exitBusy
 	}

@@ -1,10 +1,13 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -13,8 +16,8 @@ import (
 	"hermes-supervisor/fsstate/ident"
 )
 
-// reapedWithin is how long the parent of an ended process may take to reap it: only then does the kernel tell a
-// stranger how it ended. An init that never reaps leaves it unknown.
+// reapedWithin is how long the status of an ended process is looked for: from its end to its reaping it stands in
+// /proc, and from its reaping on the kernel keeps it with the handle.
 const reapedWithin = 500 * time.Millisecond
 
 func awaitForeign(ctx context.Context, id ident.Ident) (Exit, bool, error) {
@@ -45,11 +48,35 @@ func awaitForeign(ctx context.Context, id ident.Ident) (Exit, bool, error) {
 		return pollForeign(ctx, id)
 	}
 	for deadline := time.Now().Add(reapedWithin); ; {
-		if exit, ok := ExitStatus(fd); ok || time.Now().After(deadline) {
+		exit, ok := ExitStatus(fd)
+		if !ok {
+			exit, ok = zombieStatus(id)
+		}
+		if ok || time.Now().After(deadline) {
 			return exit, ok, nil
 		}
 		if err := pause(ctx, shortWait); err != nil {
 			return Exit{}, false, err
 		}
 	}
+}
+
+// zombieStatus reads the status of an ended process that nobody has reaped yet: field 52 of proc_pid_stat(5), in the
+// form of wait(2), which the kernel shows to those who may trace the process. An init that is slow to reap, or never
+// does, leaves no other way.
+func zombieStatus(id ident.Ident) (Exit, bool) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(id.PID) + "/stat")
+	if err != nil {
+		return Exit{}, false
+	}
+	_, rest, found := strings.Cut(string(data[max(0, bytes.LastIndexByte(data, ')')):]), ") ")
+	fields := strings.Fields(rest) // from field 3 on
+	if !found || len(fields) < 50 || fields[0] != "Z" || fields[19] != strconv.FormatInt(id.Start, 10) {
+		return Exit{}, false
+	}
+	status, err := strconv.ParseUint(fields[49], 10, 16)
+	if err != nil {
+		return Exit{}, false
+	}
+	return exitOfStatus(syscall.WaitStatus(status)), true
 }

@@ -39,6 +39,7 @@ type line struct {
 //	exit N | kill N       end with this code | by this signal
 //	ignore N              ignore signal N from here on
 //	polite N              at SIGINT or SIGTERM: log "end", exit N
+//	leisurely N           the same after 200 ms
 //	closestdin            replace stdin by the null device
 //	hold FILE             take a lock on FILE for life: logs "overlap" if someone living has it
 //	once FILE S… else S…  the first steps in the first run, the others later
@@ -136,10 +137,16 @@ func (s *script) play(steps []string) {
 			select {}
 		case "ignore":
 			signal.Ignore(syscall.Signal(number()))
-		case "polite":
+		case "polite", "leisurely":
 			code, got := number(), make(chan os.Signal, 4)
 			signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
-			go func() { <-got; s.end(code) }()
+			go func() {
+				<-got
+				if verb == "leisurely" {
+					time.Sleep(200 * time.Millisecond)
+				}
+				s.end(code)
+			}()
 		case "closestdin":
 			null := must(os.Open(os.DevNull))
 			must(0, syscall.Dup3(int(null.Fd()), 0, 0))

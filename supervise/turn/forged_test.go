@@ -42,6 +42,7 @@ func TestForgedRecordIsNotContinued(t *testing.T) {
 		"a seal cut in two": func(h *home, _ *fsstate.Turn) { h.forge() },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			m := h.interrupted("prompt", func(m *fsstate.Turn) { m.Cwd = "/" })
 			forge(h, m)
@@ -107,6 +108,7 @@ func (h *home) putFromAnotherHome() {
 }
 
 func TestNoRewriteVouchesForAForgedRecord(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	forged := func() {
 		h.interrupted("prompt", func(m *fsstate.Turn) { m.Verified = false })

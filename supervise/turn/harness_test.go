@@ -33,11 +33,13 @@ type home struct {
 	room *Room
 }
 
-func newHome(t *testing.T) *home { return newProfileHome(t, "") }
+func newHome(t *testing.T) *home {
+	t.Helper()
+	return newProfileHome(t, "")
+}
 
 func newProfileHome(t *testing.T, profile string) *home {
 	t.Helper()
-	t.Parallel()
 	dir := t.TempDir()
 	root := filepath.Join(dir, "hermes")
 	at := fsstate.Home{Path: root, Root: root, Profile: profile}

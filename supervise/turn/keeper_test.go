@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +30,7 @@ func TestPromptReachesTheAgentWhole(t *testing.T) {
 		"by file":  {"say", "@{{prompt_file}}"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			c := h.run(prompt, tail...)
 			h.start(c).want(Concluded, policy.ReasonSucceeded, 0)
@@ -43,6 +46,7 @@ func TestPromptReachesTheAgentWhole(t *testing.T) {
 }
 
 func TestAgentIsToldWhereItIs(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt")
 	c.Request.Agent.Env = map[string]string{"OF_THE_PRESET": "1", AttemptVar: "not this"}
@@ -72,6 +76,7 @@ func TestMarkerThatIsGoneOrBrokenIsWrittenAgain(t *testing.T) {
 		"broken":  func(path string) error { return os.WriteFile(path, []byte("{"), 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			k := h.start(h.run("prompt", "await", "./go"))
 			h.started(1)
@@ -94,6 +99,7 @@ func TestMarkerThatIsGoneOrBrokenIsWrittenAgain(t *testing.T) {
 }
 
 func TestKeeperWhoseTurnWasTakenEndsItsAgentAndWritesNothing(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	k := h.start(h.run("prompt", "touch", "./here", "await", "never"))
 	h.until("the agent is at work", func() bool { return h.exists("here") })
@@ -115,6 +121,7 @@ func TestKeeperWhoseTurnWasTakenEndsItsAgentAndWritesNothing(t *testing.T) {
 }
 
 func TestAgentsWritesToItsMarkerAreNotBelieved(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	k := h.start(h.run("prompt", "read", "once", "./first", "await", "./go", "kill", "9"))
 	h.until("the agent has read its prompt", func() bool { return len(h.texts("prompt")) == 1 })
@@ -130,6 +137,7 @@ func TestAgentsWritesToItsMarkerAreNotBelieved(t *testing.T) {
 }
 
 func TestStopRequestExpires(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	started := Now()
 	if err := h.room.leaveStopMark(theSession); err != nil {
@@ -160,6 +168,7 @@ func TestStopRequestExpires(t *testing.T) {
 }
 
 func TestResumableAreTheDeadAndTheGivenUp(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	for session, reason := range map[string]policy.Reason{
 		"stale": policy.ReasonStale, "exhausted": policy.ReasonAttemptsExhausted, "cleared": policy.ReasonCleared, "replaced": policy.ReasonOtherPrompt,
@@ -191,6 +200,7 @@ func TestResumableAreTheDeadAndTheGivenUp(t *testing.T) {
 }
 
 func TestSweepSparesWhatIsNamedHeldOrYoung(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	open, ended := h.interrupted("prompt"), ident.NewInstance()
 	h.interrupted("ended", func(m *fsstate.Turn) { m.Session, m.Owner.Instance = "ended", ended })
@@ -249,6 +259,7 @@ func TestKeeperWaitsForTheAgentOfADeadKeeper(t *testing.T) {
 		"and sees it die":     {[]string{"kill", "9"}, policy.ReasonSucceeded, 0, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			first := h.run("prompt", append([]string{"once", "./first", "await", "./go"}, c.steps...)...)
 			h.startAs("init", first) // the kernel tells a stranger how a process ended once it has been reaped
@@ -257,13 +268,27 @@ func TestKeeperWaitsForTheAgentOfADeadKeeper(t *testing.T) {
 			h.killPID(h.mustTurn().Keeper.PID)
 			first.Request.Wait = patience
 			waiting := h.start(first)
-			h.until("it waits for the agent (its line says so)", func() bool { return strings.Contains(waiting.said(), "waiting for the agent") })
+			h.until("it has a handle of the agent", func() bool {
+				return strings.Contains(waiting.said(), "waiting for the agent") && watches(waiting.cmd.Process.Pid, h.started(1))
+			})
 			h.touch("go")
 			waiting.want(Concluded, c.reason, c.code)
 			h.ran(c.runs)
 			h.noMarker()
 		})
 	}
+}
+
+// watches tells whether one process has a pidfd of another.
+func watches(watcher, pid int) bool {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", watcher))
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		info, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(info), fmt.Sprintf("\nPid:\t%d\n", pid))
+	})
 }
 
 func kernelTellsExits(t *testing.T) bool {
@@ -284,6 +309,7 @@ func kernelTellsExits(t *testing.T) bool {
 }
 
 func TestWaitRunsOutOrGetsItsTurn(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	k := h.start(h.run("prompt", "await", "./go"))
 	h.started(1)

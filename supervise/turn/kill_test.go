@@ -29,6 +29,7 @@ func TestLauncherKilledNeverYieldsASecondAgent(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			c := h.run("prompt")
 			c.Request.Agent.Command = launcher(h)
@@ -52,6 +53,7 @@ func TestLauncherAndKeeperKilled(t *testing.T) {
 	t.Parallel()
 	for name, keeperFirst := range map[string]bool{"launcher first": false, "keeper first": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			c := h.run("prompt")
 			c.Request.Agent.Command = h.program("launch", "[", "log", "./log", "ignore", "15", "read", "once", "./first", "await", "never", "]")
@@ -85,6 +87,7 @@ func TestKeeperKilledWhileTheAgentLives(t *testing.T) {
 		" and left it to a tool": {"setsid", "[", "await", "./go", "]"},
 	} {
 		t.Run("the agent lives"+name, func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			c := h.run("prompt", append(append([]string{"read"}, steps...), "once", "./first", "touch", "./here", "await", "never")...)
 			k := h.start(c)
@@ -120,6 +123,7 @@ func TestKeeperKilledWhileTheAgentLives(t *testing.T) {
 }
 
 func TestKeeperAndAgentKilledAtOnce(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "read", "once", "./first", "await", "never")
 	k := h.start(c)
@@ -134,6 +138,7 @@ func TestKeeperAndAgentKilledAtOnce(t *testing.T) {
 }
 
 func TestAgentFinishesAfterItsKeeperWasKilled(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "read", "once", "./first", "await", "./go", "print", "all", "print", `{"type":"result"}`, "exit", "0")
 	c.Request.Agent.Events.End = resultLine
@@ -155,6 +160,7 @@ func TestAgentFinishesAfterItsKeeperWasKilled(t *testing.T) {
 }
 
 func TestEndFoundThoughTheKeeperDiedBeforeItRecordedThePID(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	m := h.interrupted("prompt", func(m *fsstate.Turn) {
 		m.Phase = fsstate.PhaseIntended
@@ -185,6 +191,7 @@ func (h *home) freeWitness(instance string) {
 }
 
 func TestStoppedKeeperHoldsItsTurn(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "read", "once", "./first", "await", "never")
 	k := h.start(c)
@@ -211,6 +218,7 @@ func isBusy(err error) bool {
 }
 
 func TestKeeperKilledBetweenTheEndAndTheRemoval(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	concluded := func(m *fsstate.Turn) {
 		m.Phase = fsstate.PhaseConcluded
@@ -251,6 +259,7 @@ func (h *home) output(instance, text string) {
 }
 
 func TestKeeperKilledWhileTheReceiptRuns(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "exit", "3")
 	c.Request.Receipt = fmt.Sprintf("echo once >>%q; until test -e %q; do sleep 0.02; done", h.file("receipts"), h.file("go"))
@@ -280,6 +289,7 @@ func TestCrashLeavesNoToolBesideTheContinuation(t *testing.T) {
 			how + ", ignores SIGTERM": {"ignore", "15", "hold", "./tool", "touch", "./ready", "await", "never"},
 		} {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				h := newHome(t)
 				steps := append([]string{"read", "once", "./first", how, "["}, tool...)
 				steps = append(steps, "]", "await", "./ready", "kill", "9", "else", "hold", "./tool")
@@ -292,6 +302,7 @@ func TestCrashLeavesNoToolBesideTheContinuation(t *testing.T) {
 }
 
 func TestConcludedTurnEndsWhatItsAgentLeft(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.start(h.run("prompt", "daemon", "[", "log", "./tool", "touch", "./ready", "await", "never", "]", "await", "./ready", "exit", "3")).
 		want(Concluded, policy.ReasonHandledError, 3)
@@ -301,6 +312,7 @@ func TestConcludedTurnEndsWhatItsAgentLeft(t *testing.T) {
 }
 
 func TestAnotherBootIsSettledByTheWitness(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	elsewhere := func(m *fsstate.Turn) { m.Owner.BootID, m.Keeper.BootID = "another boot", "another boot" }
 	h.interrupted("prompt", elsewhere)

@@ -6,10 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -42,7 +42,8 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	_ = flag.Set("test.parallel", "8") // they wait for each other's processes more than they work
+	// They wait for each other's processes more than they work.
+	os.Args = slices.Insert(os.Args, 1, "-test.parallel=8")
 	os.Exit(m.Run())
 }
 

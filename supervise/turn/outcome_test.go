@@ -16,6 +16,7 @@ import (
 var resultLine = regexp.MustCompile(`^\{"type":"result"`)
 
 func TestHeldOutputIsThatOfTheRunThatConcluded(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "once", "./first", "print", "half an ans", "err", "warning 1", "kill", "9", "else", "print", "the answer", "err", "warning 2", "exit", "3")
 	c.Request.HoldOutput = true
@@ -30,6 +31,7 @@ func TestHeldOutputIsThatOfTheRunThatConcluded(t *testing.T) {
 }
 
 func TestHeldOutputOfATurnThatIsGivenUpIsNotPrinted(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "print", "half an ans", "kill", "9")
 	c.Request.HoldOutput = true
@@ -42,6 +44,7 @@ func TestHeldOutputOfATurnThatIsGivenUpIsNotPrinted(t *testing.T) {
 }
 
 func TestFollowedOutputIsWholeAndDoesNotFillTheDiskTwice(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	const size = 8 << 20
 	c := h.run("prompt", "flood", "8388608", "touch", "./written", "await", "./go", "print", "last")
@@ -60,6 +63,7 @@ func TestFollowedOutputIsWholeAndDoesNotFillTheDiskTwice(t *testing.T) {
 }
 
 func TestRequestThatConcludedReturnsItsOutcome(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "print", "the answer", "exit", "3")
 	c.Request.ID = "nightly 2026-07-25"
@@ -87,6 +91,7 @@ func TestRequestThatConcludedReturnsItsOutcome(t *testing.T) {
 }
 
 func TestInterruptedRequestStaysInterrupted(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "await", "never")
 	c.Request.ID = "job"
@@ -99,6 +104,7 @@ func TestInterruptedRequestStaysInterrupted(t *testing.T) {
 }
 
 func TestKeeperKilledBetweenTheOutcomeAndTheRemoval(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "print", "the answer")
 	c.Request.ID = "job"
@@ -124,6 +130,7 @@ func TestKeeperKilledBetweenTheOutcomeAndTheRemoval(t *testing.T) {
 }
 
 func TestAgentThatIsBusyIsNotCharged(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	busy := regexp.MustCompile(`SESSION_NOT_OWNED`)
 	c := h.run("prompt", "err", "error: SESSION_NOT_OWNED", "exit", "1")
@@ -138,6 +145,7 @@ func TestAgentThatIsBusyIsNotCharged(t *testing.T) {
 }
 
 func TestRateLimitWaitsAndIsNoAttempt(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "err", "429 rate limit", "exit", "1")
 	c.Request.Agent.Events.RateLimit = regexp.MustCompile(`rate limit`)
@@ -153,6 +161,7 @@ func TestRateLimitWaitsAndIsNoAttempt(t *testing.T) {
 }
 
 func TestAgentKilledAfterItsOwnWordOnTheEndHasConcluded(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "print", `{"type":"result"}`, "kill", "9")
 	c.Request.Agent.Events.End = resultLine
@@ -162,6 +171,7 @@ func TestAgentKilledAfterItsOwnWordOnTheEndHasConcluded(t *testing.T) {
 }
 
 func TestFailedStartOfAHermesTurnLeavesItToBeContinued(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	dead := h.dead()
 	h.hermesMarker("prompt", dead.PID, float64(time.Now().Add(-time.Hour).Unix()), 0)

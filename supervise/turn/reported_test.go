@@ -30,6 +30,7 @@ func (h *home) reporter(steps ...string) *exec.Cmd {
 }
 
 func TestReportedTurnBelongsToItsReporter(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	agent := h.reporter("begin", theSession, "the first", "begin", theSession, "the second")
 	m := h.mustTurn()
@@ -85,6 +86,7 @@ func (h *home) wantDecision(action policy.Action, reason policy.Reason) {
 }
 
 func TestReportOfAnAgentThatCannotBe(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	for name, r := range map[string]Report{
 		"a stranger": {Session: theSession, Prompt: "p", PID: h.dead().PID},
@@ -109,6 +111,7 @@ func isUsage(err error) bool {
 }
 
 func TestListReportsWhatIsBrokenBesideTheOthers(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.interrupted("prompt")
 	broken := h.room.Store.Path(fsstate.Turns, "broken.json")
@@ -129,6 +132,7 @@ func TestListReportsWhatIsBrokenBesideTheOthers(t *testing.T) {
 }
 
 func TestLiveLeaseOfHermesHoldsTheTurnBack(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.interrupted("prompt", func(m *fsstate.Turn) { m.AgentSession = "20260725_101010_abc" })
 	self := os.Getpid()
@@ -142,6 +146,7 @@ func TestLiveLeaseOfHermesHoldsTheTurnBack(t *testing.T) {
 }
 
 func TestNewerTurnOfHermesGoesFirst(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.interrupted("the old one", func(m *fsstate.Turn) { m.StartedAt = m.StartedAt.AddDate(0, 0, -1) })
 	h.hermesMarker("the newer one", h.dead().PID, 1, 0)
@@ -150,6 +155,7 @@ func TestNewerTurnOfHermesGoesFirst(t *testing.T) {
 }
 
 func TestKeyOfTheSessionGoesBeforeAnAlias(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.interrupted("prompt", func(m *fsstate.Turn) { m.Aliases, m.AgentSession = []string{"b"}, "native" })
 	for key, want := range map[string]string{theSession: theSession, "b": theSession, "native": theSession, "c": "c"} {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestSearchFindsTheAgentsOwnWordInTheTail(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	events := Events{
 		End: regexp.MustCompile(`^\{"type":"turn.completed"`), Error: regexp.MustCompile(`^\{"type":"turn.failed"`),

@@ -34,6 +34,7 @@ func (h *home) wantContinuation(got, original string) {
 }
 
 func TestMarkerRoundTrip(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("fix the bug\n\"now\" – ünïcode ]", "await", "./go")
 	c.Request.Source, c.Request.ID, c.Request.Agent.Name = "cli", "job 7", "claude"
@@ -56,6 +57,7 @@ func TestMarkerRoundTrip(t *testing.T) {
 }
 
 func TestMarkerSurvivesCorruptSidecar(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	broken := `{"version": 1, "prompt": "what was asked", not json`
 	if err := os.WriteFile(h.markerPath(), []byte(broken), 0o600); err != nil {
@@ -89,6 +91,7 @@ func TestInterruptAckRetiresMarkerUnderEveryKey(t *testing.T) {
 	t.Parallel()
 	for name, key := range map[string]string{"began with": theSession, "rotated": "rotated-key", "the agent's own": "native-id"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newProfileHome(t, "coder")
 			k := h.start(h.run("do not resume me", "bind", "native-id", "bind", "id-of-an-agent-below", "touch", "./bound", "await", "never"))
 			h.until("the agent has bound its id", func() bool { return h.exists("bound") })
@@ -116,6 +119,7 @@ func TestInterruptAckRetiresMarkerUnderEveryKey(t *testing.T) {
 }
 
 func TestInterruptRacingMarkerWriteCannotLeaveRecoveryState(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	before := h.run("race me")
 	before.Gate = h.file("gate")
@@ -135,6 +139,7 @@ func TestInterruptRacingMarkerWriteCannotLeaveRecoveryState(t *testing.T) {
 }
 
 func TestConcludedTurnClearsMarker(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.start(h.run("do the thing", "say", "@"+h.markerPath(), "read", "print", "done")).want(Concluded, policy.ReasonSucceeded, 0)
 	h.wantMarkerSeen("do the thing", 0)
@@ -156,6 +161,7 @@ func (h *home) wantMarkerSeen(prompt string, attempts int) {
 }
 
 func TestHandledFailureStillClearsMarker(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.start(h.run("do the thing", "say", "@"+h.markerPath(), "exit", "3")).want(Concluded, policy.ReasonHandledError, 3)
 	h.wantMarkerSeen("do the thing", 0)
@@ -164,6 +170,7 @@ func TestHandledFailureStillClearsMarker(t *testing.T) {
 }
 
 func TestReceiptCommitsBeforeMarkerRetires(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("do the thing", "exit", "3")
 	c.Request.Receipt = fmt.Sprintf("cat >%q; cp %q %q", h.file("receipt"), h.markerPath(), h.file("marker"))
@@ -183,6 +190,7 @@ func TestReceiptCommitsBeforeMarkerRetires(t *testing.T) {
 }
 
 func TestReceiptFailureKeepsMarkerAndOnlyReceiptRepeats(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("do the thing", "read")
 	c.Request.Receipt = fmt.Sprintf("test -e %q", h.file("store is up"))
@@ -205,6 +213,7 @@ func TestReceiptFailureKeepsMarkerAndOnlyReceiptRepeats(t *testing.T) {
 }
 
 func TestContinuationRecordsAttemptAndOriginalPrompt(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	k := h.start(h.run("the original prompt", "read", "say", "@"+h.markerPath(), "once", "./first", "kill", "9", "else", "once", "./second", "kill", "9"))
 	if o := k.want(Concluded, policy.ReasonSucceeded, 0); o.Attempts != 2 {
@@ -231,6 +240,7 @@ func TestContinuationRecordsAttemptAndOriginalPrompt(t *testing.T) {
 }
 
 func TestFreshMarkerIsContinued(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.interrupted("fix the flaky test")
 	if o := h.start(h.run("", "read")).want(Concluded, policy.ReasonSucceeded, 0); o.Attempts != 1 {
@@ -242,6 +252,7 @@ func TestFreshMarkerIsContinued(t *testing.T) {
 }
 
 func TestHostedMarkerIsLeftToItsDriver(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	for i, source := range []string{"bot_room", "cron"} {
 		h.interrupted("hosted prompt", func(m *fsstate.Turn) { m.Source = source })
@@ -260,6 +271,7 @@ func TestHostedMarkerIsLeftToItsDriver(t *testing.T) {
 }
 
 func TestStaleMarkerIsRetiredNotContinued(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.interrupted("old prompt", func(m *fsstate.Turn) { m.StartedAt = time.Now().Add(-2 * time.Hour) })
 	h.age(time.Hour)
@@ -270,6 +282,7 @@ func TestStaleMarkerIsRetiredNotContinued(t *testing.T) {
 }
 
 func TestConfigWidensFreshnessWindow(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.interrupted("old prompt", func(m *fsstate.Turn) { m.StartedAt = time.Now().Add(-2 * time.Hour) })
 	h.age(time.Hour)
@@ -280,6 +293,7 @@ func TestConfigWidensFreshnessWindow(t *testing.T) {
 }
 
 func TestExhaustedAttemptsBreakTheLoop(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	o := h.start(h.run("crashy prompt", "kill", "9")).want(GaveUp, policy.ReasonAttemptsExhausted, 0)
 	if o.Attempts != 2 {
@@ -302,6 +316,7 @@ func TestDisabledLeavesTheMarker(t *testing.T) {
 		policy.ReasonDisabledByMarker: func(c *call) { c.Request.AutoContinue = false },
 	} {
 		t.Run(string(name), func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			c := h.run("prompt", "read", "once", "./first", "kill", "9")
 			disable(&c)
@@ -318,6 +333,7 @@ func TestDisabledLeavesTheMarker(t *testing.T) {
 }
 
 func TestNoMarkerMeansNothingToContinue(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	if r := h.start(h.run("", "read")).wait(); !r.Usage {
 		t.Errorf("result %+v", r)
@@ -327,6 +343,7 @@ func TestNoMarkerMeansNothingToContinue(t *testing.T) {
 }
 
 func TestPersonsOwnPromptWins(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.interrupted("the old one")
 	h.start(h.run("the new one", "read")).want(Concluded, policy.ReasonSucceeded, 0)
@@ -345,6 +362,7 @@ func TestPersonsOwnPromptWins(t *testing.T) {
 }
 
 func TestDoubleScheduleIsGuarded(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.interrupted("prompt")
 	var keepers [3]*keeper
@@ -382,6 +400,7 @@ func TestDoubleScheduleIsGuarded(t *testing.T) {
 }
 
 func TestFailedStartLeavesMarkerWithTheAttemptRefunded(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.interrupted("prompt")
 	c := h.run("", "read")
@@ -399,6 +418,7 @@ func TestFailedStartLeavesMarkerWithTheAttemptRefunded(t *testing.T) {
 }
 
 func TestFailedStartAfterACrashLeavesMarkerAtOnce(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "kill", "9")
 	c.Request.Agent.Resume = []string{h.file("no such program")}
@@ -416,6 +436,7 @@ func TestFailedStartAfterACrashLeavesMarkerAtOnce(t *testing.T) {
 }
 
 func TestRecycledPIDIsDead(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	self, err := ident.Self("")
 	if err != nil {
@@ -430,6 +451,7 @@ func TestRecycledPIDIsDead(t *testing.T) {
 }
 
 func TestSecondBackendDefersToALiveReporter(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	agent := exec.Command(h.program()[0], h.program("log", "./log", "begin", theSession, "interrupted prompt", "touch", "./begun", "await", "never")[1:]...)
 	agent.Env = append(os.Environ(), homeVar+"="+h.room.Store.Home().Path)
@@ -443,6 +465,7 @@ func TestSecondBackendDefersToALiveReporter(t *testing.T) {
 }
 
 func TestSecondBackendDefersToALiveHermesWriter(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	writer := exec.Command(h.program()[0], h.program("log", "./log", "await", "never")[1:]...)
 	if err := writer.Start(); err != nil {

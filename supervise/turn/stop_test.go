@@ -14,6 +14,7 @@ import (
 )
 
 func TestDrainedAgentThatFinishesInTimeConcludes(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "await", "./go", "print", "done")
 	c.Request.Drain = patience
@@ -31,6 +32,7 @@ func TestDrainedAgentIsStoppedAndTheMarkerStays(t *testing.T) {
 	t.Parallel()
 	for name, drain := range map[string]time.Duration{"after its time": 50 * time.Millisecond, "at once at the second signal": time.Hour} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			c := h.run("prompt", "polite", "0", "read", "once", "./first", "await", "never")
 			c.Request.Drain = drain
@@ -65,6 +67,7 @@ func TestDrainedAgentIsStoppedAndTheMarkerStays(t *testing.T) {
 }
 
 func TestSecondInterruptKills(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	k := h.start(h.run("prompt", "ignore", "2", "ignore", "15", "touch", "./here", "await", "never"))
 	h.until("the agent ignores signals", func() bool { return h.exists("here") })
@@ -82,8 +85,9 @@ func TestSecondInterruptKills(t *testing.T) {
 }
 
 func TestInterruptedTurnRunsItsReceipt(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
-	c := h.run("prompt", "polite", "0", "touch", "./here", "await", "never")
+	c := h.run("prompt", "leisurely", "0", "touch", "./here", "await", "never")
 	c.Request.Receipt = "sleep 0.3; cat >" + h.file("receipt")
 	k := h.start(c)
 	h.until("the agent is at work", func() bool { return h.exists("here") })
@@ -97,6 +101,7 @@ func TestInterruptedTurnRunsItsReceipt(t *testing.T) {
 }
 
 func TestStalledAgentIsEndedAsACrash(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "print", "at work", "once", "./first", "await", "never", "else", "print", "done")
 	c.Request.Stall = 300 * time.Millisecond
@@ -111,17 +116,19 @@ func TestStalledAgentIsEndedAsACrash(t *testing.T) {
 
 // The ladder that ended a run takes every descendant of the keeper for its own: it must be over before the next one.
 func TestLadderOfAStalledRunSparesItsContinuation(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
-	c := h.run("prompt", "once", "./first", "print", "begun", "await", "never", "else", "polite", "5", "print", "working", "await", "./go")
+	c := h.run("prompt", "once", "./first", "leisurely", "5", "print", "begun", "await", "never", "else", "await", "./go")
 	c.Request.Stall = 300 * time.Millisecond
 	k := h.start(c)
 	h.started(2)
-	h.touch("go")
+	time.AfterFunc(100*time.Millisecond, func() { h.touch("go") }) // twice as long as a ladder sleeps between two looks
 	k.want(Concluded, policy.ReasonSucceeded, 0)
 	h.ran(2)
 }
 
 func TestInterruptWhileACrashIsBeingClearedUp(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	k := h.start(h.run("prompt", "setsid", "[", "ignore", "15", "touch", "./ready", "await", "never", "]", "await", "./ready", "touch", "./here", "await", "never"))
 	h.until("the agent is at work", func() bool { return h.exists("here") })
@@ -136,6 +143,7 @@ func TestInterruptWhileACrashIsBeingClearedUp(t *testing.T) {
 }
 
 func TestPauseHoldsEverythingBack(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	if _, err := h.room.Pause(0); err != nil {
 		t.Fatal(err)
@@ -155,6 +163,7 @@ func TestPauseHoldsEverythingBack(t *testing.T) {
 }
 
 func TestPauseThatCannotBeReadHoldsBack(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	if err := h.room.Store.Write(fsstate.Requests, pauseFile, []byte("{")); err != nil {
 		t.Fatal(err)
@@ -165,6 +174,7 @@ func TestPauseThatCannotBeReadHoldsBack(t *testing.T) {
 }
 
 func TestBackOffIsWaitedOutAndEndedByAnInterrupt(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "kill", "9")
 	c.Settings.Backoff = time.Hour
@@ -184,6 +194,7 @@ func TestBackOffIsWaitedOutAndEndedByAnInterrupt(t *testing.T) {
 }
 
 func TestBackOffOutlivesItsKeeper(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.interrupted("prompt", func(m *fsstate.Turn) {
 		m.Attempts, m.RetryAt = 1, time.Now().Add(500*time.Millisecond).UTC()
@@ -201,6 +212,7 @@ func TestInterruptEndsTheOrphanOfADeadKeeper(t *testing.T) {
 	t.Parallel()
 	for name, verified := range map[string]bool{"its record verifies": true, "its record is forged": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			k := h.start(h.run("prompt", "touch", "./here", "await", "never"))
 			h.until("the agent is at work", func() bool { return h.exists("here") })
@@ -237,6 +249,7 @@ func TestInterruptEndsTheOrphanOfADeadKeeper(t *testing.T) {
 }
 
 func TestClearRefusesALiveTurnAndEndsItByForce(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	k := h.start(h.run("prompt", "polite", "0", "touch", "./here", "await", "never"))
 	h.until("the agent is at work", func() bool { return h.exists("here") })
@@ -258,6 +271,7 @@ func TestClearRefusesALiveTurnAndEndsItByForce(t *testing.T) {
 }
 
 func TestClearByForceEndsTheOrphanOfADeadKeeper(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	k := h.start(h.run("prompt", "touch", "./here", "await", "never"))
 	h.until("the agent is at work", func() bool { return h.exists("here") })
@@ -275,6 +289,7 @@ func TestClearByForceEndsTheOrphanOfADeadKeeper(t *testing.T) {
 }
 
 func TestClearOfADeadTurnKeepsThePrompt(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	m := h.interrupted("prompt")
 	file, err := h.room.Clear(t.Context(), theSession, false)
@@ -294,6 +309,7 @@ func TestClearOfADeadTurnKeepsThePrompt(t *testing.T) {
 }
 
 func TestTurnOfEndedCanBeResumedAfterAReboot(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "read", "once", "./first", "kill", "9")
 	c.Settings.MaxAttempts = 0
