@@ -33,7 +33,8 @@ func awaitForeign(ctx context.Context, id ident.Ident) (Exit, bool, error) {
 	f := os.NewFile(uintptr(fd), "pidfd")
 	defer f.Close()                     //nolint:errcheck // nothing to lose
 	if ident.Check(id) != ident.Alive { // looked at after the handle was opened: the pid cannot change hands in between
-		return Exit{}, false, nil
+		exit, ok := zombieStatus(id) // it may have ended only now
+		return exit, ok, nil
 	}
 	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()

@@ -97,7 +97,7 @@ func TestTheExitOfAnUnreapedStrangerIsReadFromItsZombie(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait() //nolint:errcheck // exit 7
+	defer cmd.Wait()
 	id, err := ident.Of(cmd.Process.Pid, "")
 	_ = stdin.Close()
 	for deadline := time.Now().Add(10 * time.Second); err == nil && time.Now().Before(deadline); {

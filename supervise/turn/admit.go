@@ -120,7 +120,8 @@ func (r *Room) stand(session string) (standing, error) {
 
 func (s *scene) judge(t *fsstate.Turn, by policy.By) standing {
 	st := standing{turn: t, keeper: s.keeper(t), owner: s.owner(t)}
-	if t.Phase != fsstate.PhaseConcluded && t.Crash == nil && !t.Drained && st.keeper.Verdict == ident.Dead && st.owner.Verdict == ident.Dead {
+	hermes := t.Origin != nil && t.Reported() // Hermes removes the entry of a turn that ended: one that stands was cut
+	if !hermes && t.Phase != fsstate.PhaseConcluded && t.Crash == nil && !t.Drained && st.keeper.Verdict == ident.Dead && st.owner.Verdict == ident.Dead {
 		t.Unobserved = true
 	}
 	st.facts = s.facts(t, by, st.keeper, st.owner)
@@ -145,7 +146,7 @@ func (j *job) admitFacts(st standing, stopped bool) policy.AdmitFacts {
 	}
 	if t.Receipt != nil {
 		a.ReceiptPending = t.Receipt.Pending
-		a.ReceiptRunning = t.Receipt.Pending && j.Room.look().witness(t.Receipt.Instance) == ident.WitnessHeld
+		a.ReceiptRunning = t.Receipt.Pending && j.Room.look().receipt(t).Verdict != ident.Dead
 	}
 	a.Turn = st.facts
 	if a.SamePrompt {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -122,6 +123,10 @@ func (j *job) relaunch(ctx context.Context, t *fsstate.Turn) error {
 	t.Keeper, t.Verified = j.self, true
 	t.AutoContinue = t.AutoContinue && j.Request.AutoContinue
 	t.Drained, t.Crash = false, nil
+	if t.AgentSession != "" && !slices.Contains(t.Aliases, t.AgentSession) { // the next run may have an id of its own
+		t.Aliases = append(slices.Clone(t.Aliases), t.AgentSession)
+	}
+	t.AgentSession = ""
 	if t.RequestID == "" {
 		t.RequestID = j.Request.ID
 	}

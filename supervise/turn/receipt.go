@@ -64,7 +64,7 @@ func (j *job) runReceipt(ctx context.Context) (detail string, err error) {
 	}
 	if exit := j.awaitReceipt(ctx, child); exit.Code != 0 {
 		err := j.update(ctx, "receipt", func(t *fsstate.Turn) error {
-			t.Receipt.Failures++
+			t.Receipt = &fsstate.Receipt{Pending: true, Failures: t.Receipt.Failures + 1} // it is over: no instance to look for
 			return j.put(t, "receipt-failed", policy.ReasonReceiptPending)
 		})
 		return fmt.Sprintf("the receipt command ended with %v; the turn stays concluded and only the receipt repeats", exit), err

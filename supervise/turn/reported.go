@@ -111,11 +111,16 @@ func (r *Room) bind(ctx context.Context, instance, agentSession string) (Begun, 
 	if i < 0 {
 		return "", nil
 	}
-	session := turns[i].Session
-	if turns[i].AgentSession != "" && turns[i].AgentSession != agentSession {
-		return BegunIgnored, nil
-	}
-	return BegunAnnotated, r.annotate(ctx, session, func(t *fsstate.Turn) { t.AgentSession = agentSession })
+	begun := BegunAnnotated
+	err := r.annotate(ctx, turns[i].Session, func(t *fsstate.Turn) {
+		switch {
+		case t.Owner.Instance != instance || t.AgentSession != "" && t.AgentSession != agentSession:
+			begun = BegunIgnored
+		default:
+			t.AgentSession = agentSession
+		}
+	})
+	return begun, err
 }
 
 // rotate gives the open turn of a session a second key.

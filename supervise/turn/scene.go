@@ -60,6 +60,20 @@ func (s *scene) owner(t *fsstate.Turn) ident.Finding {
 	})
 }
 
+// receipt judges the receipt command of a concluded turn, which may run on after its keeper's death. Its pid is not
+// recorded: witness and tag scan settle it.
+func (s *scene) receipt(t *fsstate.Turn) ident.Finding {
+	if t.Receipt.Instance == "" {
+		return ident.Finding{Verdict: ident.Dead, Why: "the receipt command was never started"}
+	}
+	return ident.Judge(ident.Evidence{
+		ID:      unlaunched(t.Keeper, t.Receipt.Instance),
+		Witness: s.witness(t.Receipt.Instance),
+		Trusted: s.room.Store.Trusted(),
+		Tagged:  s.tagged,
+	})
+}
+
 func (s *scene) witness(instance string) ident.Witness {
 	if instance == "" {
 		return ident.WitnessUnknown
