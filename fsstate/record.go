@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hermes-supervisor/fsstate/fault"
 )
 
 // Read reads one file whole. It takes no lock, since files are only ever replaced, and cannot block. The error wraps
@@ -167,6 +169,7 @@ func (s *Store) change(op string, f Folder, file string) (string, error) {
 // replace writes data under a temporary name of the same file system, makes it durable and renames it. A failed sync is
 // never repeated: the kernel forgets the pages that it could not write, and a second sync would report success.
 func replace(d disk, tmp, name string, data []byte, perm fs.FileMode) error {
+	fault.At("write.temp")
 	f, err := d.Open(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
@@ -180,13 +183,19 @@ func replace(d disk, tmp, name string, data []byte, perm fs.FileMode) error {
 		_ = f.Close()
 	}
 	if err == nil {
+		fault.At("write.rename")
 		err = d.Rename(tmp, name)
 	}
 	if err != nil {
 		_ = d.Remove(tmp)
 		return err
 	}
-	return d.SyncDir(path.Dir(name))
+	fault.At("write.sync-folder")
+	if err := d.SyncDir(path.Dir(name)); err != nil {
+		return err
+	}
+	fault.At("write.durable")
+	return nil
 }
 
 // fill writes, syncs and closes a new file.

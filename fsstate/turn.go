@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"hermes-supervisor/fsstate/fault"
 	"hermes-supervisor/fsstate/ident"
 )
 
@@ -139,7 +140,12 @@ func (ts TurnFiles) Archive(t *Turn, reason string, now time.Time) (string, erro
 	if err := ts.write(Ended, file, &old); err != nil {
 		return "", err
 	}
-	return file, ts.Delete(t.Session)
+	fault.At("archive.remove")
+	if err := ts.Delete(t.Session); err != nil {
+		return file, err
+	}
+	fault.At("archive.durable")
+	return file, nil
 }
 
 func endedFile(t *Turn) string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 
+	"hermes-supervisor/fsstate/fault"
 	"hermes-supervisor/fsstate/ident"
 )
 
@@ -30,9 +31,11 @@ func (s *Store) NewWitness(instance string, content []byte) (*os.File, error) {
 	tmp := string(Tmp) + "/" + randomName()
 	f, err := s.lockedFile(tmp, content)
 	if err == nil {
+		fault.At("witness.rename")
 		err = s.disk.Rename(tmp, name)
 		if err == nil {
 			if err = s.disk.SyncDir(string(Run)); err == nil {
+				fault.At("witness.durable")
 				return f, nil
 			}
 			_ = s.disk.Remove(name)

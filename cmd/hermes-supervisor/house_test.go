@@ -18,9 +18,10 @@ const module = "hermes-supervisor"
 var mayImport = map[string][]string{
 	"cmd/hermes-supervisor":        {"cmd/hermes-supervisor/config", "supervise/turn", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy"},
 	"cmd/hermes-supervisor/config": {},
-	"supervise/turn":               {"supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy"},
+	"supervise/turn":               {"supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "fsstate/hermes", "policy"},
 	"supervise/process":            {"fsstate/ident"},
-	"fsstate":                      {"fsstate/ident"},
+	"fsstate":                      {"fsstate/fault", "fsstate/ident"},
+	"fsstate/fault":                {},
 	"fsstate/hermes":               {"fsstate", "fsstate/ident"},
 	"fsstate/ident":                {},
 	"policy":                       {},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/fault"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy"
 )
@@ -52,6 +53,7 @@ func (j *job) admitLocked(ctx context.Context) (*Outcome, error) {
 	admitted := &admitting{job: j, unlock: unlock}
 	defer admitted.release()
 
+	fault.At("admit.decide")
 	if out, err := j.recorded(); out != nil || err != nil {
 		return out, err
 	}

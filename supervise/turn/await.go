@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/fault"
 	"hermes-supervisor/policy"
 	"hermes-supervisor/supervise/process"
 )
@@ -153,11 +154,13 @@ func (j *job) lookAtMarker(ctx context.Context) (stopping bool, err error) {
 }
 
 func (j *job) markStopping(ctx context.Context) error {
-	return j.update(ctx, "interrupt", func(t *fsstate.Turn) error {
+	err := j.update(ctx, "interrupt", func(t *fsstate.Turn) error {
 		t.Phase = fsstate.PhaseStopping
 		t.StopAskedAt = time.Now().UTC()
 		return j.put(t, "stopping", policy.ReasonInterrupted)
 	})
+	fault.At("stop.durable")
+	return err
 }
 
 // end takes a run's tree down and says what would not go.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/fault"
 	"hermes-supervisor/fsstate/hermes"
 	"hermes-supervisor/policy"
 	"hermes-supervisor/supervise/process"
@@ -15,6 +16,7 @@ import (
 // conclude puts the end of the turn on disk first. From then on the turn never runs again, whatever happens to the
 // tree, the receipt or this keeper.
 func (j *job) conclude(ctx context.Context, e ending, reason policy.Reason) (*Outcome, error) {
+	fault.At("conclude.record")
 	err := j.insist(ctx, "record the end of the turn", func() error {
 		return j.update(ctx, "conclude", func(t *fsstate.Turn) error {
 			if t.Phase == fsstate.PhaseStopping && !e.StopRequested && !e.EndEvent {
@@ -33,6 +35,7 @@ func (j *job) conclude(ctx context.Context, e ending, reason policy.Reason) (*Ou
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("record the end of the turn (exit code %d): %w", e.Code, err), j.closeRun(ctx))
 	}
+	fault.At("conclude.durable")
 	if err := j.closeRun(ctx); err != nil {
 		return j.outcome(LeftOpen, policy.ReasonOwnerAlive, err.Error()), nil
 	}
@@ -111,6 +114,7 @@ func (r *Room) remove(t *fsstate.Turn, kind string, reason policy.Reason) error 
 	if t.RequestID != "" {
 		o := outcomeOf(t, t.RequestID, end)
 		o.Instance = t.Owner.Instance
+		fault.At("finish.outcome")
 		if err := r.files().PutOutcome(o); err != nil {
 			return err
 		}
@@ -118,9 +122,11 @@ func (r *Room) remove(t *fsstate.Turn, kind string, reason policy.Reason) error 
 	if err := r.forgetHermes(t, end); err != nil {
 		return err
 	}
+	fault.At("finish.remove")
 	if err := r.files().Delete(t.Session); err != nil {
 		return err
 	}
+	fault.At("finish.durable")
 	r.note(t, kind, t.Phase, string(reason), &end.Code)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/fault"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy"
 )
@@ -19,9 +20,11 @@ const (
 
 // crashed follows a death that concludes nothing: what is left of the tree is ended, then policy decides.
 func (j *job) crashed(ctx context.Context, e ending, class policy.Exit, reason policy.Reason) (*Outcome, error) {
+	fault.At("crash.end-tree")
 	if err := j.closeRun(ctx); err != nil {
 		return j.leave(ctx, e, reason, err.Error())
 	}
+	fault.At("crash.decide")
 	if j.Room.look().witness(j.turn.Owner.Instance) == ident.WitnessHeld {
 		return j.leave(ctx, e, policy.ReasonOwnerAlive, "the witness of the dead run is still held by a process that cannot be seen from here")
 	}
@@ -67,7 +70,9 @@ func (j *job) goOn(ctx context.Context, t *fsstate.Turn, waited bool) (*Outcome,
 		return nil, j.relaunch(ctx, t)
 	case policy.Wait:
 		t.RetryAt = d.At.UTC()
-		return nil, j.put(t, "waiting", d.Reason)
+		err := j.put(t, "waiting", d.Reason)
+		fault.At("wait.durable")
+		return nil, err
 	case policy.End:
 		file, err := j.Room.giveUp(t, d.Reason)
 		if err != nil {
@@ -176,6 +181,7 @@ func (j *job) leaveDrained(ctx context.Context, reason policy.Reason) (*Outcome,
 			return j.put(t, "drained", reason)
 		})
 	})
+	fault.At("drain.durable")
 	if errors.Is(err, errTaken) {
 		return j.abandon(ctx)
 	}

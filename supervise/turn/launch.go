@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/fault"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy"
 	"hermes-supervisor/supervise/process"
@@ -80,6 +81,7 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 	if err := j.Room.files().Put(t); err != nil {
 		return nil, err
 	}
+	fault.At("launch.fork")
 	r.child, err = j.Host.Start(process.Spec{
 		Argv:   expand(argv, v),
 		Dir:    t.Cwd,
@@ -91,6 +93,7 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 	if err != nil {
 		return nil, err
 	}
+	fault.At("launch.record")
 	t.Phase = fsstate.PhaseRunning
 	t.Owner = identify(r.child.PID(), t.Owner)
 	r.tree = process.Tree{Instance: r.instance, Leader: t.Owner, Sole: true}
@@ -99,6 +102,7 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 		// next write that succeeds says the rest.
 		j.Say("the agent runs, but its pid is not recorded yet: %v", err)
 	}
+	fault.At("launch.durable")
 	if err := r.child.Resume(); err != nil {
 		j.Say("the agent cannot be let run: %v", err)
 		_ = r.child.Signal(syscall.SIGKILL) // its end is then seen like any other

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/fault"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy"
 	"hermes-supervisor/supervise/process"
@@ -43,6 +44,7 @@ func (j *job) runReceipt(ctx context.Context) (detail string, err error) {
 		if err := j.Room.files().Put(t); err != nil {
 			return err
 		}
+		fault.At("receipt.start")
 		child, err = j.Host.Start(process.Spec{
 			Argv: shell(j.Request.Receipt), Dir: j.Request.Cwd, Stdin: witness, Stdout: j.Stderr, Stderr: j.Stderr,
 			Env: process.ChildEnv(os.Environ(), map[string]string{
@@ -62,7 +64,9 @@ func (j *job) runReceipt(ctx context.Context) (detail string, err error) {
 	if err := child.Resume(); err != nil {
 		return fmt.Sprintf("the receipt command cannot be started: %v", err), nil
 	}
-	if exit := j.awaitReceipt(ctx, child); exit.Code != 0 {
+	exit := j.awaitReceipt(ctx, child)
+	fault.At("receipt.ended")
+	if exit.Code != 0 {
 		err := j.update(ctx, "receipt", func(t *fsstate.Turn) error {
 			t.Receipt = &fsstate.Receipt{Pending: true, Failures: t.Receipt.Failures + 1} // it is over: no instance to look for
 			return j.put(t, "receipt-failed", policy.ReasonReceiptPending)
