@@ -43,7 +43,7 @@ var steps = map[string]struct {
 	"await": {1, stepAwait}, // FILE exists
 	"hang":  {0, stepHang},  // until something ends it
 	"exit":  {1, stepExit},  // CODE
-	"kill":  {1, stepKill},  // KILL, TERM or INT to itself
+	"kill":  {1, stepKill},  // KILL or TERM to itself
 	"call":  {1, stepCall},  // COMMAND LINE of hermes-supervisor, PID standing for the agent's own
 }
 
@@ -185,9 +185,6 @@ func stepKill(args []string) error {
 	if err != nil {
 		return err
 	}
-	if args[0] == "INT" {
-		signal.Reset(os.Interrupt)
-	}
 	if err := self.Signal(signals[args[0]]); err != nil {
 		return err
 	}
@@ -196,7 +193,7 @@ func stepKill(args []string) error {
 }
 
 // signals are the names that scripts use.
-var signals = map[string]os.Signal{"KILL": os.Kill, "TERM": syscall.SIGTERM, "INT": os.Interrupt}
+var signals = map[string]os.Signal{"KILL": os.Kill, "TERM": syscall.SIGTERM}
 
 func stepCall(args []string) error {
 	argv := strings.Fields(strings.ReplaceAll(args[0], "PID", strconv.Itoa(os.Getpid())))

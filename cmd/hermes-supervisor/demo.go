@@ -28,7 +28,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Watch an agent be killed in the middle of its work and finish it",
 		Long: `Runs a small built-in agent on a prompt in a home of its own, kills it with SIGKILL in the middle, and shows what is on
-disk at each step until the continuation has finished. Nothing of yours is touched. It takes about four seconds.`,
+disk at each step until the continuation has finished. Nothing of yours is touched. It takes about two seconds.`,
 		Example: `  hermes-supervisor demo`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -3,4 +3,6 @@ package main
 import "github.com/rogpeppe/go-internal/testscript"
 
 // makeFIFO is never called: the scripts do not run here.
-func makeFIFO(ts *testscript.TestScript, _ bool, _ []string) { ts.Fatalf("no named pipes in folders here") }
+func makeFIFO(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Fatalf("no named pipes in folders here")
+}

@@ -49,6 +49,8 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("HOME", user)
 	env.Setenv("XDG_CONFIG_HOME", filepath.Join(user, ".config"))
 	env.Setenv("HERMES_HOME", filepath.Join(env.WorkDir, "home"))
+	// A program built with -race else waits a second before it exits, and a script runs dozens.
+	env.Setenv("GORACE", "atexit_sleep_ms=0")
 	// Session keys that no script can write down.
 	env.Setenv("KEY_LINES", "one\ntwo\x1b[31m")
 	env.Setenv("KEY_LONG", strings.Repeat("k", 10_000))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy"
 	"hermes-supervisor/supervise/turn"
 )
@@ -73,13 +74,21 @@ func (a *app) describe(v turn.View) {
 		line("last seen", "%s (%s)", t.LastSeen.Local().Format(time.DateTime), age(time.Since(t.LastSeen)))
 	}
 	if !t.Reported() {
-		line("keeper", "pid %d: %s, %s", t.Keeper.PID, v.Keeper.Verdict, v.Keeper.Why)
+		line("keeper", "%s", judged(t.Keeper.PID, v.Keeper))
 	}
-	line("owner", "pid %d: %s, %s", t.Owner.PID, v.Owner.Verdict, v.Owner.Why)
+	line("owner", "%s", judged(t.Owner.PID, v.Owner))
 	if t.Crash != nil {
 		line("last run", "%s", policy.Reason(t.Crash.Reason).Text())
 	}
 	_ = w.Flush()
+}
+
+// judged is a process and what is known of its life; the reason names the pid itself where it looked at it.
+func judged(pid int, f ident.Finding) string {
+	if strings.Contains(f.Why, "pid") {
+		return fmt.Sprintf("%s: %s", f.Verdict, f.Why)
+	}
+	return fmt.Sprintf("%s: pid %d, %s", f.Verdict, pid, f.Why)
 }
 
 func (a *app) explainCommand() *cobra.Command {
