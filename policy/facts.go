@@ -88,6 +88,7 @@ type Facts struct {
 
 	Store        string // StoreOwn or StoreHermes; anything else is treated as StoreOwn
 	Phase        string // PhaseIntended and so on; may be empty for StoreHermes, whose markers have none
+	Agent        string // the agent's name; empty: a command line of its own
 	Source       string // who drives the session; empty: a person
 	AutoContinue bool   // the marker's own consent
 	Attempts     int    // continuations charged so far; below 0 counts as 0

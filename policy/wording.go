@@ -108,10 +108,18 @@ func agentFact(f *Facts) string {
 	case f.AgentKnown:
 		return "configuration names it"
 	case f.person():
-		return "configuration does not name it, a person asks"
+		return agentUnknown(f) + ", a person asks"
 	default:
-		return "configuration does not name it"
+		return agentUnknown(f)
 	}
+}
+
+// agentUnknown: a command line of its own is no agent that a file may name, and only a person can give it again.
+func agentUnknown(f *Facts) string {
+	if f.Agent == "" {
+		return "run with a command line of its own"
+	}
+	return fmt.Sprintf("configuration does not name %q", f.Agent)
 }
 
 func freshFact(f *Facts) string {

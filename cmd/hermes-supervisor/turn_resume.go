@@ -86,7 +86,7 @@ func (a *app) resumeOne(cmd *cobra.Command, r *room, f *runFlags, key string, ar
 	if err != nil {
 		return err
 	}
-	t, err := r.Restore(cmd.Context(), key)
+	t, err := r.Resumed(key)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,12 @@ type standing struct {
 	turn          *fsstate.Turn // nil: none
 	keeper, owner ident.Finding
 	facts         policy.Facts
+	ended         string // the file in ended/ that it was taken from, for a resume; "" = it is open
+}
+
+// unopened tells whether the turn has no record of ours in turns/ yet: it comes from ended/ or from Hermes's own file.
+func (st standing) unopened() bool {
+	return st.ended != "" || st.turn.Origin != nil && st.turn.Reported()
 }
 
 // admit settles what this call does about the turn that it finds: start, continue, replace, finish, or nothing. When
@@ -60,6 +66,11 @@ func (j *job) admitLocked(ctx context.Context) (*Outcome, error) {
 	st, err := j.Room.stand(j.Request.Session)
 	if err != nil {
 		return nil, err
+	}
+	if st.turn == nil && j.Request.Fresh {
+		if st, err = j.Room.restore(j.Request.Session); err != nil {
+			return nil, err
+		}
 	}
 	if err := j.findEnd(&st); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (a *admitting) carryOut(ctx context.Context, admission policy.Admission, re
 	case policy.GiveUp:
 		if a.Request.Fresh {
 			st.turn.Attempts, st.turn.Deferrals = 0, 0
-			return a.continueTurn(ctx, st.turn)
+			return a.continueTurn(ctx, st)
 		}
 		if err := a.giveUp(st.turn, reason); err != nil {
 			return nil, err
@@ -52,7 +52,7 @@ func (a *admitting) carryOut(ctx context.Context, admission policy.Admission, re
 		a.turn = st.turn
 		return a.outcome(GaveUp, reason, "the turn is in ended/"), nil
 	case policy.ContinueTurn:
-		return a.continueTurn(ctx, st.turn)
+		return a.continueTurn(ctx, st)
 	case policy.Finish:
 		if err := a.takeOver(st.turn); err != nil {
 			return nil, err
@@ -94,8 +94,8 @@ func (a *admitting) begin(ctx context.Context) (*Outcome, error) {
 }
 
 // continueTurn continues the dead turn: at once, or after the back-off that is in force.
-func (a *admitting) continueTurn(ctx context.Context, old *fsstate.Turn) (*Outcome, error) {
-	t := *old
+func (a *admitting) continueTurn(ctx context.Context, st standing) (*Outcome, error) {
+	t := *st.turn
 	if !t.Verified {
 		t.Cwd = a.Request.Cwd // the person vouches for the prompt, not for where it is carried out
 	}
@@ -103,7 +103,10 @@ func (a *admitting) continueTurn(ctx context.Context, old *fsstate.Turn) (*Outco
 		return nil, a.takeOver(&t)
 	}
 	a.Say("continuing the turn of %s: attempt %d of %d", t.StartedAt.Local().Format(time.DateTime), t.Attempts+1, a.Room.Settings.MaxAttempts)
-	return nil, a.relaunch(ctx, &t)
+	if err := a.relaunch(ctx, &t, st.unopened()); err != nil || st.ended == "" {
+		return nil, err
+	}
+	return nil, a.Room.files().DropEnded(st.ended)
 }
 
 // takeOver makes this keeper the turn's, durably. Only the person's own prompt makes a record verified that was not,

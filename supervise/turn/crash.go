@@ -3,13 +3,13 @@ package turn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/fault"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/process"
 )
 
 // rateLimitWait is the first wait after a provider's limit; it doubles with each.
@@ -28,7 +28,7 @@ func (j *job) crashed(ctx context.Context, e ending, class policy.Exit, reason p
 	if j.Room.look().witness(j.turn.Owner.Instance) == ident.WitnessHeld {
 		return j.leave(ctx, e, policy.ReasonOwnerAlive, "the witness of the dead run is still held by a process that cannot be seen from here")
 	}
-	j.Say("%s: %s", describe(e), reason.Text())
+	j.Say("%s (%s)", reason.Text(), process.Exit{Code: e.Code, Signal: e.Signal, Signaled: e.Signaled})
 	var out *Outcome
 	err := j.insist(ctx, "record the crash", func() error {
 		return j.update(ctx, "continue", func(t *fsstate.Turn) (err error) {
@@ -67,7 +67,7 @@ func (j *job) goOn(ctx context.Context, t *fsstate.Turn, waited bool) (*Outcome,
 	switch d.Action {
 	case policy.Continue:
 		j.Say("continuing: attempt %d of %d", d.Attempt, j.Room.Settings.MaxAttempts)
-		return nil, j.relaunch(ctx, t)
+		return nil, j.relaunch(ctx, t, false)
 	case policy.Wait:
 		t.RetryAt = d.At.UTC()
 		err := j.put(t, "waiting", d.Reason)
@@ -243,11 +243,4 @@ func (j *job) abandon(ctx context.Context) (*Outcome, error) {
 
 func crashOf(e ending, reason policy.Reason) *fsstate.End {
 	return &fsstate.End{Code: e.Code, Signal: e.Signal, Reason: string(reason), At: time.Now().UTC()}
-}
-
-func describe(e ending) string {
-	if e.Signaled {
-		return fmt.Sprintf("agent ended by signal %d", e.Signal)
-	}
-	return fmt.Sprintf("agent exited with %d", e.Code)
 }

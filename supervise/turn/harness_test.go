@@ -110,6 +110,13 @@ func (h *home) run(prompt string, steps ...string) call {
 	}}
 }
 
+// resume is a person's `turn resume` of the session.
+func (h *home) resume(steps ...string) call {
+	c := h.run("", steps...)
+	c.Request.Fresh = true
+	return c
+}
+
 // keeper is a keeper process.
 type keeper struct {
 	h      *home

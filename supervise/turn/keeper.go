@@ -206,7 +206,11 @@ func (j *job) put(t *fsstate.Turn, kind string, reason policy.Reason) error {
 	if err := j.Room.files().Put(t); err != nil {
 		return err
 	}
-	j.Room.note(t, kind, from, string(reason), nil)
+	var code *int
+	if t.End != nil {
+		code = &t.End.Code
+	}
+	j.Room.note(t, kind, from, string(reason), code)
 	return nil
 }
 

@@ -121,7 +121,7 @@ func (j *job) follow(ctx context.Context, t *fsstate.Turn, r *run) {
 // relaunch charges an attempt and starts the continuation, under the lock. After a launch that provably never happened
 // everything stands as before, for the next try: an entry of Hermes's that we had not taken over yet has no marker of
 // ours then.
-func (j *job) relaunch(ctx context.Context, t *fsstate.Turn) error {
+func (j *job) relaunch(ctx context.Context, t *fsstate.Turn, unopened bool) error {
 	old := *t
 	t.Attempts++
 	t.Keeper, t.Verified = j.self, true
@@ -137,7 +137,7 @@ func (j *job) relaunch(ctx context.Context, t *fsstate.Turn) error {
 	r, err := j.launch(t)
 	if err != nil {
 		*t = old
-		if t.Origin != nil && t.Reported() {
+		if unopened {
 			return errors.Join(err, j.Room.files().Delete(t.Session))
 		}
 		return errors.Join(err, j.Room.files().Put(t))

@@ -2,8 +2,9 @@ package turn
 
 import (
 	"cmp"
-	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -49,43 +50,56 @@ func (r *Room) Resumable() ([]string, []error) {
 	return sessions, append(bad, more...)
 }
 
-// Restore makes sure that a session has an open turn to resume: the one that is open, or the newest of ended/, which
-// comes back as a dead turn with a full budget. It returns that turn.
-func (r *Room) Restore(ctx context.Context, key string) (*fsstate.Turn, error) {
+// Resumed is the turn that a resume of a session would take up: the one that is open, or else the newest of ended/. It
+// changes nothing; a keeper with a Fresh request takes it up.
+func (r *Room) Resumed(key string) (*fsstate.Turn, error) {
 	session, err := r.Resolve(key)
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := r.lock(ctx, session, "turn resume")
-	if err != nil {
-		return nil, err
+	t, err := r.files().Get(session)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return t, err
 	}
-	defer unlock()
-	st, err := r.stand(session)
-	if err != nil || st.turn != nil {
-		return st.turn, err
+	if t = r.look().hermesTurn(session); t != nil {
+		return t, nil
 	}
+	return r.newestEnded(session)
+}
+
+// newestEnded is the newest turn of a session in ended/, whether it verifies or not.
+func (r *Room) newestEnded(session string) (*fsstate.Turn, error) {
 	ended, bad := r.files().All(fsstate.Ended)
 	var newest *fsstate.Turn
 	for _, t := range ended {
-		if t.Session == session && (newest == nil || t.StartedAt.After(newest.StartedAt)) {
+		if t.Session == session && t.Ended != nil && (newest == nil || t.StartedAt.After(newest.StartedAt)) {
 			newest = t
 		}
 	}
-	if newest == nil {
-		for _, err := range bad {
-			r.log().Warn("record in ended/ cannot be read", "error", err.Error())
-		}
-		return nil, fmt.Errorf("session %q: %w, and none in ended/", session, ErrNoTurn)
+	if newest != nil {
+		return newest, nil
 	}
-	if !newest.Verified {
-		return nil, &PermissionError{fmt.Sprintf("resume %s: the record does not verify, so its prompt may be anyone's; read it, and give the prompt yourself", r.Store.Path(fsstate.Ended, newest.File))}
+	for _, err := range bad {
+		r.log().Warn("record in ended/ cannot be read", "error", err.Error())
 	}
-	t := *newest
+	return nil, fmt.Errorf("session %q: %w, and none in ended/", session, ErrNoTurn)
+}
+
+// restore takes a turn out of ended/ for an admission, under the session's lock: in memory only, as a dead turn with a
+// full budget. The file goes when the turn is open again.
+func (r *Room) restore(session string) (standing, error) {
+	t, err := r.newestEnded(session)
+	if err != nil {
+		return standing{}, err
+	}
+	if !t.Verified {
+		return standing{}, &PermissionError{fmt.Sprintf("resume %s: the record does not verify, so its prompt may be anyone's; read it, and give the prompt yourself", r.Store.Path(fsstate.Ended, t.File))}
+	}
 	t.Ended, t.Attempts, t.Deferrals, t.RetryAt = nil, 0, 0, time.Time{}
-	if err := r.files().Put(&t); err != nil {
-		return nil, err
+	if t.Phase == fsstate.PhaseStopping || t.Phase == fsstate.PhaseConcluded { // cleared while it was being ended: a person wants it after all
+		t.Phase, t.End, t.Receipt = fsstate.PhaseRunning, nil, nil
 	}
-	r.note(&t, "restored", "", newest.Ended.Reason, nil)
-	return &t, r.files().DropEnded(newest.File)
+	st := r.look().judge(t, policy.Person)
+	st.ended = t.File
+	return st, nil
 }

@@ -108,7 +108,7 @@ func (s *scene) facts(t *fsstate.Turn, by policy.By, keeper, owner ident.Finding
 		Paused: pause.inForce(s.now), PausedUntil: pause.Until,
 		Store:    storeOf(t),
 		Reported: t.Reported() && t.Origin == nil, Unattended: t.Unattended,
-		Phase: t.Phase, Source: t.Source, AutoContinue: t.AutoContinue, Attempts: t.Attempts - t.Deferrals,
+		Phase: t.Phase, Agent: t.Agent, Source: t.Source, AutoContinue: t.AutoContinue, Attempts: t.Attempts - t.Deferrals,
 		LastProof: lastProof(t), Drained: t.Drained,
 		Keeper: life(keeper.Verdict), Owner: life(owner.Verdict), OwnerWhy: owner.Why,
 		LeaseHeld: held, LeaseOwner: leaseOwner,

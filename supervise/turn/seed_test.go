@@ -354,10 +354,10 @@ func TestPersonsOwnPromptWins(t *testing.T) {
 	h.wantEnded("the old one", policy.ReasonOtherPrompt)
 	h.ran(1)
 	// And the old one can be brought back.
-	if m, err := h.room.Restore(t.Context(), theSession); err != nil || m.Prompt != "the old one" {
+	if m, err := h.room.Resumed(theSession); err != nil || m.Prompt != "the old one" {
 		t.Fatalf("restore: %+v, %v", m, err)
 	}
-	h.start(h.run("", "read")).want(Concluded, policy.ReasonSucceeded, 0)
+	h.start(h.resume("read")).want(Concluded, policy.ReasonSucceeded, 0)
 	h.wantContinuation(h.texts("prompt")[1], "the old one")
 }
 

@@ -303,7 +303,7 @@ func TestClearOfADeadTurnKeepsThePrompt(t *testing.T) {
 	if sessions, _ := h.room.Resumable(); len(sessions) > 0 {
 		t.Errorf("resumed by --all: %v", sessions)
 	}
-	if back, err := h.room.Restore(t.Context(), theSession); err != nil || back.Prompt != "prompt" || !back.StartedAt.Equal(m.StartedAt) {
+	if back, err := h.room.Resumed(theSession); err != nil || back.Prompt != "prompt" || !back.StartedAt.Equal(m.StartedAt) {
 		t.Errorf("restore: %+v, %v", back, err)
 	}
 }
@@ -322,10 +322,27 @@ func TestTurnOfEndedCanBeResumedAfterAReboot(t *testing.T) {
 		}
 	}
 	h.room.Sweep(t.Context(), time.Now().Add(2*time.Hour))
-	if _, err := h.room.Restore(t.Context(), theSession); err != nil {
-		t.Fatal(err)
-	}
-	h.start(h.run("", "read")).want(Concluded, policy.ReasonSucceeded, 0)
+	h.start(h.resume("read")).want(Concluded, policy.ReasonSucceeded, 0)
 	h.wantContinuation(h.texts("prompt")[1], "prompt")
+	h.ran(2)
+}
+
+func TestResumeThatCannotStartLeavesTheTurnInEnded(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.run("prompt", "read", "once", "./first", "kill", "9")
+	c.Settings.MaxAttempts = 0
+	h.start(c).want(GaveUp, policy.ReasonAttemptsExhausted, 0)
+	broken := h.resume("read")
+	broken.Request.Agent.Resume = []string{h.dir + "/no such program"}
+	if r := h.start(broken).wait(); r.Err == "" {
+		t.Error("a program that does not exist was started")
+	}
+	h.noMarker()
+	h.wantEnded("prompt", policy.ReasonAttemptsExhausted)
+	h.start(h.resume("read")).want(Concluded, policy.ReasonSucceeded, 0)
+	if left := h.ended(); len(left) != 0 {
+		t.Errorf("%d records left in ended/", len(left))
+	}
 	h.ran(2)
 }
