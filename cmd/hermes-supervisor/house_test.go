@@ -25,6 +25,7 @@ var mayImport = map[string][]string{
 	"fsstate/hermes":               {"fsstate", "fsstate/ident"},
 	"fsstate/ident":                {},
 	"policy":                       {},
+	"scripts/bench-turns":          {"supervise/turn", "fsstate", "fsstate/ident", "policy"},
 	"scripts/mockmodel":            {},
 	"scripts/real-agents":          {"scripts/mockmodel"},
 }

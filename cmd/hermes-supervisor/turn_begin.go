@@ -47,8 +47,8 @@ func (a *app) turnBegin(cmd *cobra.Command, b turn.Report) error {
 		return err
 	}
 	defer r.Store.Close() //nolint:errcheck // a directory handle
-	b.Instance = os.Getenv(ident.InstanceVar)
-	if b.PID == 0 && b.Instance == "" && b.RotatedFrom == "" {
+	b.KeeperInstance, b.KeeperSession = os.Getenv(ident.InstanceVar), os.Getenv(turn.SessionVar)
+	if b.PID == 0 && b.KeeperInstance == "" && b.RotatedFrom == "" {
 		return &turn.UsageError{Problem: "--pid is missing: the process id of the agent, which is an ancestor of this command"}
 	}
 	begun, err := r.Begin(cmd.Context(), b)

@@ -8,15 +8,14 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 const (
-	followTick = 2 * time.Second        // a look without an event, beside the watch
-	followPoll = 50 * time.Millisecond  // between two looks where watching is not possible
-	followTail = 1 << 20                // what stays of a followed file
-	followLag  = 100 * time.Millisecond // given to a writer that hangs, once ctx has ended
+	followTick  = 2 * time.Second        // a look without an event, beside the watch
+	followFirst = 2 * time.Millisecond   // between the first looks, doubling up to
+	followPoll  = 50 * time.Millisecond  // where there is no watch, or not yet
+	followTail  = 1 << 20                // what stays of a followed file
+	followLag   = 100 * time.Millisecond // given to a writer that hangs, once ctx has ended
 )
 
 // FollowOptions say how a file is followed.
@@ -27,6 +26,8 @@ type FollowOptions struct {
 	// disk twice. The file keeps its length. Linux, on file systems that can (FALLOC_FL_PUNCH_HOLE), and only if src
 	// is open for writing; elsewhere it does nothing.
 	Punch bool
+	// Watch wakes the follower of a run that lasts; nil: it polls.
+	Watch *Watch
 }
 
 // Follower copies a file that another process appends to, byte for byte, to a writer.
@@ -103,15 +104,13 @@ func (f *Follower) follow(ctx context.Context, writerGone <-chan struct{}) error
 			return ctx.Err()
 		}
 	}
-	events, every := (<-chan fsnotify.Event)(nil), followPoll
-	var overflows <-chan error
-	if w, err := watchFile(f.src); err == nil {
-		defer w.Close() //nolint:errcheck // nothing to lose
-		events, overflows, every = w.Events, w.Errors, followTick
-	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	c := copier{Follower: f, buf: make([]byte, 64<<10)}
+	wake := make(chan struct{}, 1)
+	every, began := followFirst, time.Now()
+	timer := time.NewTimer(every)
+	defer timer.Stop()
+	watched := false
+	defer func() { f.unwatch(wake, watched) }()
+	c := copier{Follower: f, buf: make([]byte, 32<<10)}
 	for gone := false; ; {
 		if err := c.toEnd(ctx); err != nil || gone {
 			return err
@@ -121,10 +120,18 @@ func (f *Follower) follow(ctx context.Context, writerGone <-chan struct{}) error
 			return ctx.Err()
 		case <-writerGone:
 			gone = true // and once more to the end: nothing is written after this
-		case <-events:
-		case err := <-overflows:
-			_ = err // an overflow: the next look covers what was lost
-		case <-tick.C:
+		case <-wake:
+		case <-timer.C:
+			switch {
+			case watched:
+			case time.Since(began) < Patience:
+				every = min(2*every, followPoll)
+			case f.watch(wake):
+				watched, every = true, followTick
+			default:
+				every = followPoll
+			}
+			timer.Reset(every)
 		}
 	}
 }
@@ -205,15 +212,21 @@ func (c *copier) punch() {
 	c.punched = upto
 }
 
-// watchFile watches one file for writes.
-func watchFile(f *os.File) (*fsnotify.Watcher, error) {
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, err
+// watch asks for a wake-up at every write. The watch is on this very file, by its descriptor, which nobody replaces.
+func (f *Follower) watch(wake chan<- struct{}) (watched bool) {
+	err := watchPath(f.src, func(path string) error {
+		watched = f.opts.Watch.Add(path, "", wake)
+		return nil
+	})
+	return err == nil && watched
+}
+
+func (f *Follower) unwatch(wake chan<- struct{}, watched bool) {
+	if !watched {
+		return
 	}
-	if err := watchPath(f, w.Add); err != nil {
-		_ = w.Close()
-		return nil, err
-	}
-	return w, nil
+	_ = watchPath(f.src, func(path string) error {
+		f.opts.Watch.Remove(path, wake)
+		return nil
+	})
 }

@@ -12,7 +12,12 @@ type Host struct {
 	mu   sync.Mutex
 	own  map[int]*Child
 	poke chan struct{} // one of ours has been reaped: strangers may have waited behind it
+
+	watch Watch
 }
+
+// Watch is this process's one watch of files.
+func (h *Host) Watch() *Watch { return &h.watch }
 
 // NewHost makes the calling process the parent of its descendants' orphans where the system can (Linux:
 // PR_SET_CHILD_SUBREAPER, which children do not inherit). It starts nothing; reaping is Run's.

@@ -174,7 +174,7 @@ func (s *script) play(steps []string) {
 			pid := number()
 			s.report(Report{Session: next(), PID: pid, Prompt: next()})
 		case "bind":
-			s.report(Report{Session: next(), Instance: os.Getenv(ident.InstanceVar)})
+			s.report(Report{Session: next(), KeeperInstance: os.Getenv(ident.InstanceVar), KeeperSession: os.Getenv(SessionVar)})
 		default:
 			must(0, fmt.Errorf("no such step: %s", verb))
 		}

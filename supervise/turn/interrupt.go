@@ -107,7 +107,7 @@ func (r *Room) endOrphan(ctx context.Context, st standing, wait time.Duration) e
 // awaitFree waits until the turn is over. A turn whose keeper died on the way is retired here.
 func (r *Room) awaitFree(ctx context.Context, session string, wait time.Duration) (ended bool, detail string, err error) {
 	deadline := time.After(wait)
-	wake, stop := r.watchTurn(ctx, session)
+	wake, stop := r.watchTurn(ctx, session, nil)
 	defer stop()
 	for {
 		free, detail, err := r.retireStopped(ctx, session)

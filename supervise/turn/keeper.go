@@ -69,7 +69,7 @@ func (k *Keeper) Run(ctx context.Context) (Outcome, error) {
 		cancel()
 		<-reaping //nolint:errcheck // ended by our cancel
 	}()
-	wake, stopWatching := k.Room.watchTurn(ctx, k.Request.Session)
+	wake, stopWatching := k.Room.watchTurn(ctx, k.Request.Session, k.Host.Watch())
 	defer stopWatching()
 	j.wake = wake
 

@@ -40,13 +40,16 @@ type run struct {
 //	witness (its content, its name and its lock durable)  ->  marker "intended" durable  ->  fork  ->  "running" durable
 //
 // so no instruction of the agent runs unrecorded, whatever is killed in between. The caller has charged the attempt
-// in t. A fork that fails leaves t as it was written; the caller refunds.
+// in t. A fork that fails leaves t as it was written; the caller refunds, and drops the files of the instance after
+// that: a marker that names a witness which is gone is UNKNOWN for ever.
 func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 	r := &run{instance: ident.NewInstance()}
 	defer func() {
 		if err != nil && r.child == nil {
 			r.closeOutputs()
-			j.dropRunFiles(r.instance)
+			if t.Owner.Instance != r.instance {
+				j.dropRunFiles(r.instance)
+			}
 		}
 	}()
 	argv := j.Request.Agent.argv(t.Attempts)
@@ -113,9 +116,13 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 
 func (j *job) follow(ctx context.Context, t *fsstate.Turn, r *run) {
 	j.turn, j.run, j.by = t, r, policy.Auto
-	punch := j.Request.ID == "" && !j.Request.HoldOutput
-	r.out.follow(ctx, j.Stdout, j.Request.HoldOutput, punch)
-	r.err.follow(ctx, j.Stderr, j.Request.HoldOutput, punch)
+	opts := process.FollowOptions{
+		Hold:  j.Request.HoldOutput,
+		Punch: j.Request.ID == "" && !j.Request.HoldOutput, // what a caller may ask for again stays whole
+		Watch: j.Host.Watch(),
+	}
+	r.out.follow(ctx, j.Stdout, opts)
+	r.err.follow(ctx, j.Stderr, opts)
 }
 
 // relaunch charges an attempt and starts the continuation, under the lock. After a launch that provably never happened

@@ -59,13 +59,13 @@ func (o *output) target(terminal *os.File) *os.File {
 }
 
 // follow starts copying to dst. Held output waits for release.
-func (o *output) follow(ctx context.Context, dst io.Writer, hold, punch bool) {
+func (o *output) follow(ctx context.Context, dst io.Writer, opts process.FollowOptions) {
 	if o == nil {
 		return
 	}
 	ctx, o.drop = context.WithCancel(ctx)
-	o.held = hold
-	o.follower = process.NewFollower(o.file, dst, process.FollowOptions{Hold: hold, Punch: punch})
+	o.held = opts.Hold
+	o.follower = process.NewFollower(o.file, dst, opts)
 	go func() { o.done <- o.follower.Run(ctx, o.gone) }()
 }
 

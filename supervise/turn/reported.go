@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +26,8 @@ type Report struct {
 	Source      string
 	Unattended  bool
 	RotatedFrom string // the session had this key until now: the open turn gets a second key, nothing begins
-	Instance    string // HERMES_SUPERVISOR_INSTANCE of the caller: set under a keeper
+	// HERMES_SUPERVISOR_INSTANCE and HERMES_SUPERVISOR_SESSION of the caller: set under a keeper.
+	KeeperInstance, KeeperSession string
 }
 
 // Begun is what `turn begin` did.
@@ -46,8 +48,8 @@ func (r *Room) Begin(ctx context.Context, b Report) (Begun, error) {
 	if b.RotatedFrom != "" {
 		return BegunAnnotated, r.rotate(ctx, b.RotatedFrom, b.Session)
 	}
-	if b.Instance != "" {
-		if begun, err := r.bind(ctx, b.Instance, b.Session); begun != "" || err != nil {
+	if b.KeeperInstance != "" {
+		if begun, err := r.bind(ctx, b); begun != "" || err != nil {
 			return begun, err
 		}
 	}
@@ -105,19 +107,21 @@ func (r *Room) makeRoom(st standing, owner ident.Ident) error {
 
 // bind tells the keeper's marker the agent's own session id: the first one binds, later ones come from agents that the
 // agent started. No keeper with that instance: "".
-func (r *Room) bind(ctx context.Context, instance, agentSession string) (Begun, error) {
-	turns, _ := r.files().All(fsstate.Turns)
-	i := slices.IndexFunc(turns, func(t *fsstate.Turn) bool { return t.Owner.Instance == instance && !t.Reported() })
-	if i < 0 {
+func (r *Room) bind(ctx context.Context, b Report) (Begun, error) {
+	t, err := r.files().Get(b.KeeperSession)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (t.Reported() || t.Owner.Instance != b.KeeperInstance) {
 		return "", nil
 	}
+	if err != nil {
+		return "", err
+	}
 	begun := BegunAnnotated
-	err := r.annotate(ctx, turns[i].Session, func(t *fsstate.Turn) {
+	err = r.annotate(ctx, b.KeeperSession, func(t *fsstate.Turn) {
 		switch {
-		case t.Owner.Instance != instance || t.AgentSession != "" && t.AgentSession != agentSession:
+		case t.Owner.Instance != b.KeeperInstance || t.AgentSession != "" && t.AgentSession != b.Session:
 			begun = BegunIgnored
 		default:
-			t.AgentSession = agentSession
+			t.AgentSession = b.Session
 		}
 	})
 	return begun, err

@@ -5,63 +5,44 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/supervise/process"
 )
 
 // Events are hints; these polls are what is relied on.
 const (
 	watchedPoll   = time.Second
-	unwatchedPoll = 100 * time.Millisecond // where inotify is exhausted, or the file system tells nothing
+	unwatchedPoll = 100 * time.Millisecond // where there is no watch, or not yet
 )
 
-// watchTurn wakes a keeper when its marker may have changed. It watches the folder, never the file, which every write
-// replaces. The channel holds one wake-up; stop ends the watching.
-func (r *Room) watchTurn(ctx context.Context, session string) (wake <-chan struct{}, stop func()) {
+// watchTurn wakes its caller when the marker of a session may have changed. It watches the folder, never the file, which
+// every write replaces. The channel holds one wake-up; stop ends the watching. A nil watch polls.
+func (r *Room) watchTurn(ctx context.Context, session string, watch *process.Watch) (wake <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	woken := make(chan struct{}, 1)
 	ended := make(chan struct{})
 	file := fsstate.Name(session) + ".json"
-	every := watchedPoll
-	var events chan fsnotify.Event
-	var faults chan error
-	watcher, err := fsnotify.NewWatcher()
-	if err == nil {
-		if err = watcher.Add(filepath.Dir(r.Store.Path(fsstate.Turns, file))); err != nil {
-			_ = watcher.Close()
-		} else {
-			events, faults = watcher.Events, watcher.Errors
-		}
-	}
-	if err != nil {
-		every = unwatchedPoll
-	}
+	folder := filepath.Dir(r.Store.Path(fsstate.Turns, file))
 	go func() {
 		defer close(ended)
-		if events != nil {
-			defer watcher.Close() //nolint:errcheck // nothing is left to do with it
-		}
-		poll := time.NewTicker(every)
+		poll := time.NewTicker(unwatchedPoll)
 		defer poll.Stop()
+		patience := time.NewTimer(process.Patience)
+		defer patience.Stop()
 		for {
 			select {
 			case <-ctx.Done():
+				watch.Remove(folder, woken)
 				return
-			case e, ok := <-events:
-				if !ok {
-					events = nil
-					continue
+			case <-patience.C:
+				if watch.Add(folder, file, woken) {
+					poll.Reset(watchedPoll)
 				}
-				if filepath.Base(e.Name) != file || e.Op == fsnotify.Chmod {
-					continue
-				}
-			case <-faults: //nolint:errcheck // a fault is a hint to look, like any event
 			case <-poll.C:
-			}
-			select {
-			case woken <- struct{}{}:
-			default:
+				select {
+				case woken <- struct{}{}:
+				default:
+				}
 			}
 		}
 	}()
