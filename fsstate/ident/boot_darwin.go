@@ -25,6 +25,6 @@ func Uptime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-func here() place {
+func readPlace() place {
 	return place{bootID: BootID()}
 }

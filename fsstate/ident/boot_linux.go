@@ -28,6 +28,6 @@ func Uptime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-func here() place {
+func readPlace() place {
 	return place{bootID: BootID(), pidns: proc.namespace("pid"), timens: proc.namespace("time")}
 }

@@ -45,6 +45,6 @@ func Uptime() time.Duration {
 	return windows.DurationSinceBoot()
 }
 
-func here() place {
+func readPlace() place {
 	return place{bootID: BootID()}
 }

@@ -1,12 +1,31 @@
 package ident
 
-import "runtime"
+import (
+	"runtime"
+	"sync/atomic"
+)
 
 // place is where this process runs, as far as an identity depends on it. Zero fields could not be read, or do not
 // exist on this system.
 type place struct {
 	bootID        string
 	pidns, timens uint64
+}
+
+// known holds the place once it could be read whole: none of it changes while this process lives. What could not be read
+// is tried again.
+var known atomic.Pointer[place]
+
+// here is where this process runs.
+func here() place {
+	if at := known.Load(); at != nil {
+		return *at
+	}
+	at := readPlace()
+	if at.bootID != "" && (runtime.GOOS != "linux" || at.pidns != 0 && at.timens != 0) {
+		known.Store(&at)
+	}
+	return at
 }
 
 // locality is how the place of a recorded identity relates to ours.
