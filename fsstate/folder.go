@@ -26,6 +26,7 @@ const (
 	Locks    Folder = "locks"    // flock stripes
 )
 
+// folders are in the order in which they are made: Locks comes last.
 var folders = []Folder{Turns, Ended, Outcomes, Handoffs, Services, Requests, Run, Tmp, Log, Locks}
 
 // plainName is a name that is a file name as it is on every system, upper and lower case apart or not.

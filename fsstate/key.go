@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 const (
@@ -23,29 +24,45 @@ const (
 // dir, durably; two makers at once agree, and one that is killed leaves nothing that a later one trips over. A key or a
 // folder that others own or may write is refused with an *UnsafeError, a key of another form with a *CorruptError: it
 // is never replaced, since that would unseal every record.
-func LoadKey(dir string) ([]byte, error) {
-	d, err := openKeyFolder(dir)
+func LoadKey(dir string) ([]byte, error) { return loadKey(dir, openDisk) }
+
+// loadKey does the work; the disk is a parameter as in open.
+func loadKey(dir string, newDisk func(dir string) (disk, error)) ([]byte, error) {
+	d, err := openKeyFolder(dir, newDisk)
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close() //nolint:errcheck // a directory handle
-	key, err := readKey(d, dir)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return key, err
+	key, made, err := readKey(d, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := syncAbove(dir, newDisk); err != nil {
+			return nil, err
+		}
+		return makeKey(d, dir)
 	}
-	return makeKey(d, dir)
+	if err == nil && time.Since(made) < settled {
+		err = d.SyncDir(".")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return key, nil
 }
 
-func openKeyFolder(dir string) (disk, error) {
+// settled is when a name is durable without a sync, by far: the kernel writes back within seconds. The maker of a
+// younger key may have been killed before its sync.
+const settled = time.Hour
+
+func openKeyFolder(dir string, newDisk func(dir string) (disk, error)) (disk, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: fs.ErrInvalid}
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		if err := makeKeyFolder(dir); err != nil {
+		if err := makeKeyFolder(dir, newDisk); err != nil {
 			return nil, err
 		}
 	}
-	d, err := openDisk(dir)
+	d, err := newDisk(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +79,15 @@ func openKeyFolder(dir string) (disk, error) {
 	return d, nil
 }
 
-// makeKeyFolder makes dir durable in its parent: a key that a power loss takes away unseals every record.
-func makeKeyFolder(dir string) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return err
+// makeKeyFolder makes dir and what is missing above it.
+func makeKeyFolder(dir string, newDisk func(dir string) (disk, error)) error {
+	parent := filepath.Dir(dir)
+	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) && parent != dir {
+		if err := makeKeyFolder(parent, newDisk); err != nil {
+			return err
+		}
 	}
-	d, err := openDisk(filepath.Dir(dir))
+	d, err := newDisk(parent)
 	if err != nil {
 		return err
 	}
@@ -75,20 +95,31 @@ func makeKeyFolder(dir string) error {
 	if err := d.Mkdir(filepath.Base(dir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return d.SyncDir(".")
+	return nil
 }
 
-func readKey(d disk, dir string) ([]byte, error) {
+// syncAbove makes the names of dir and of all folders above it durable, before the key is: any of them may be new, made
+// by this process or by one that was killed, and a key that a power loss takes away unseals every record.
+func syncAbove(dir string, newDisk func(dir string) (disk, error)) error {
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if err := syncName(dir, newDisk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readKey(d disk, dir string) (key []byte, made time.Time, err error) {
 	path := filepath.Join(dir, keyFile)
-	text, _, err := readSafe(d, path, keyFile, 1024)
+	text, info, err := readSafe(d, path, keyFile, 1024)
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
-	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	key, err = hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) != keySize {
-		return nil, &CorruptError{Path: path, Problem: fmt.Sprintf("is not a key of %d bytes in hex", keySize)}
+		return nil, time.Time{}, &CorruptError{Path: path, Problem: fmt.Sprintf("is not a key of %d bytes in hex", keySize)}
 	}
-	return key, nil
+	return key, info.ModTime, nil
 }
 
 // makeKey makes the key under a lock, so that the rename that makes it appear whole cannot replace another's.
@@ -105,7 +136,7 @@ func makeKey(d disk, dir string) ([]byte, error) {
 		return nil, err
 	}
 	defer l.Unlock() //nolint:errcheck // the process's end frees it
-	if key, err := readKey(d, dir); !errors.Is(err, fs.ErrNotExist) {
+	if key, _, err := readKey(d, dir); !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
 	if err := removeKilledMakers(d); err != nil {

@@ -44,18 +44,32 @@ func (s *Store) Write(f Folder, file string, data []byte) error {
 	return nil
 }
 
-// Remove removes one file durably. A file that is not there is no error.
+// Remove removes one file durably. A file that is not there is no error; the folder is synced then too, since whoever
+// removed it may have been killed, or told of an error, before that was durable.
 func (s *Store) Remove(f Folder, file string) error {
 	name, err := s.change("remove", f, file)
 	if err != nil {
 		return err
 	}
-	if err := s.disk.Remove(name); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
+	if err := s.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return s.disk.SyncDir(path.Dir(name))
+}
+
+// Discard removes files without making that durable: for what a sweep would take, were it to come back.
+func (s *Store) Discard(f Folder, files ...string) error {
+	var errs []error
+	for _, file := range files {
+		name, err := s.change("remove", f, file)
+		if err == nil {
+			err = s.disk.Remove(name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Touch sets a file's modification time: a heartbeat, which is not made durable. The error wraps fs.ErrNotExist.
@@ -122,13 +136,25 @@ func (s *Store) Quarantine(f Folder, file string, now time.Time) (string, error)
 			return "", err
 		}
 	}
-	if _, err := s.disk.Lstat(to); err == nil {
-		return "", &fs.PathError{Op: "quarantine", Path: s.Path(f, aside), Err: fs.ErrExist}
+	if err := s.vacant("quarantine", to); err != nil {
+		return "", err
 	}
 	if err := s.disk.Rename(name, to); err != nil {
 		return "", err
 	}
 	return aside, s.disk.SyncDir(path.Dir(name))
+}
+
+// vacant refuses a name that is taken, or may be: a rename onto it would drop what is there.
+func (s *Store) vacant(op, name string) error {
+	_, err := s.disk.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = &fs.PathError{Op: op, Path: s.Path("", name), Err: fs.ErrExist}
+	}
+	return err
 }
 
 // staleTmp is far beyond the life of a file in tmp/, which is that of one Write.

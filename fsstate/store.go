@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -79,14 +80,18 @@ func open(h Home, o Options, create bool, newDisk func(dir string) (disk, error)
 }
 
 // makeStateFolder makes the root home and supervisor/ where they are missing, durably; on a file system that is refused
-// it leaves no trace.
+// it leaves no trace. What is there already may not be durable: whoever made it may have been killed in between.
 func makeStateFolder(h Home, o Options, newDisk func(dir string) (disk, error)) error {
-	if _, err := os.Lstat(filepath.Join(h.Path, stateFolder)); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if _, err := os.Lstat(filepath.Join(h.Path, stateFolder, string(Locks))); err == nil {
+		return nil // made last, when all else was durable
 	}
-	if _, err := os.Stat(h.Path); errors.Is(err, fs.ErrNotExist) && h.Profile == "" {
-		// One level only: a path on a disk that is not mounted must not come to be on the disk below it.
-		if err := makeFolder(filepath.Dir(h.Path), filepath.Base(h.Path), o, newDisk); err != nil {
+	if h.Profile == "" {
+		if _, err := os.Stat(h.Path); errors.Is(err, fs.ErrNotExist) {
+			// One level only: a path on a disk that is not mounted must not come to be on the disk below it.
+			if err := makeFolder(filepath.Dir(h.Path), filepath.Base(h.Path), o, newDisk); err != nil {
+				return err
+			}
+		} else if err := syncName(h.Path, newDisk); err != nil {
 			return err
 		}
 	}
@@ -108,6 +113,20 @@ func makeFolder(parent, name string, o Options, newDisk func(dir string) (disk, 
 	return d.SyncDir(".")
 }
 
+// syncName makes the name of a folder durable. A parent that may not be opened, or knows no sync, was not ours to make
+// it in.
+func syncName(dir string, newDisk func(dir string) (disk, error)) error {
+	d, err := newDisk(filepath.Dir(dir))
+	if err == nil {
+		err = d.SyncDir(".")
+		_ = d.Close()
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS) {
+		return nil
+	}
+	return err
+}
+
 // verify checks the opened folder and those in it, and makes the missing ones.
 func (s *Store) verify(before fs.FileInfo, o Options, create bool) error {
 	self, err := s.disk.Lstat(".")
@@ -127,8 +146,13 @@ func (s *Store) verify(before fs.FileInfo, o Options, create bool) error {
 			if !create {
 				continue
 			}
+			if folder == Locks { // the last one, whose presence says that the others are durable
+				if err := s.disk.SyncDir("."); err != nil {
+					return err
+				}
+			}
 			if err = s.disk.Mkdir(string(folder), 0o700); err == nil || errors.Is(err, fs.ErrExist) {
-				made = true
+				made = folder != Locks // which holds nothing that must survive a power loss
 				info, err = s.disk.Lstat(string(folder))
 			}
 		}

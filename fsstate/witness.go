@@ -25,8 +25,8 @@ func (s *Store) NewWitness(instance string, content []byte) (*os.File, error) {
 	if !instanceName.MatchString(instance) {
 		return nil, &fs.PathError{Op: "witness", Path: s.Path(Run, file), Err: fs.ErrInvalid}
 	}
-	if _, err := s.disk.Lstat(name); err == nil {
-		return nil, &fs.PathError{Op: "witness", Path: s.Path(Run, file), Err: fs.ErrExist}
+	if err := s.vacant("witness", name); err != nil {
+		return nil, err
 	}
 	tmp := string(Tmp) + "/" + randomName()
 	f, err := s.lockedFile(tmp, content)

@@ -10,11 +10,15 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// childVar makes the test binary a child that lives until its stdin ends.
+// childVar makes the test binary a child that lives until its stdin ends, or, as "hammer", a Hermes that writes.
 const childVar = "HERMES_SUPERVISOR_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childVar) != "" {
+	switch os.Getenv(childVar) {
+	case "":
+	case "hammer":
+		os.Exit(hammer(os.Args[1]))
+	default:
 		_, _ = io.WriteString(os.Stdout, "ready\n")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
@@ -63,6 +67,11 @@ func startChild(t *testing.T, argv []string, env ...string) child {
 		t.Fatal("child did not start:", err)
 	}
 	return child{pid: cmd.Process.Pid, end: end}
+}
+
+func selfCreated() (float64, error) {
+	ms, err := (&process.Process{Pid: int32(os.Getpid())}).CreateTime()
+	return float64(ms) / 1000, err
 }
 
 // created is the create time that Hermes would have recorded for the process.
