@@ -10,17 +10,24 @@ import (
 )
 
 // hermesMarkers are the entries of Hermes's own file that still count: one whose end is in our records has ended,
-// even if a writer that takes no lock brought it back.
-func (s *scene) hermesMarkers() ([]hermes.Marker, error) {
+// even if a writer that takes no lock brought it back. A record that cannot be read may say that it has ended.
+// The second result is one error for each file that cannot be read.
+func (s *scene) hermesMarkers() ([]hermes.Marker, []error) {
 	all, err := s.markers()
+	var bad []error
+	if err != nil {
+		bad = append(bad, err)
+	}
 	live := make([]hermes.Marker, 0, len(all))
 	for _, m := range all {
-		if o, oerr := s.room.files().Outcome(m.Session, fsstate.HermesID(m.StartedAt)); oerr == nil && o != nil {
-			continue
+		switch o, err := s.room.files().Outcome(m.Session, fsstate.HermesID(m.StartedAt)); {
+		case err != nil:
+			bad = append(bad, err)
+		case o == nil:
+			live = append(live, m)
 		}
-		live = append(live, m)
 	}
-	return live, err
+	return live, bad
 }
 
 // hermesTurn is the turn that Hermes's own file has open for a session, as a turn of ours that no keeper has yet; nil

@@ -138,7 +138,7 @@ func never() *time.Timer {
 }
 
 // lookAtMarker tells whether someone has asked for the end; errTaken when the turn is no longer this keeper's. It takes
-// the lock only to write a marker again that is gone or broken.
+// the lock only to write a marker again that is gone or cannot be used.
 func (j *job) lookAtMarker(ctx context.Context) (stopping bool, err error) {
 	t, err := j.Room.files().Get(j.Request.Session)
 	if err == nil {
@@ -147,7 +147,7 @@ func (j *job) lookAtMarker(ctx context.Context) (stopping bool, err error) {
 		}
 		return t.Phase == fsstate.PhaseStopping, nil
 	}
-	if _, corrupt := errors.AsType[*fsstate.CorruptError](err); !corrupt && !errors.Is(err, fs.ErrNotExist) {
+	if !unusable(err) && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	return false, j.update(ctx, "rewrite", func(t *fsstate.Turn) error { return j.put(t, "rewritten", "") })

@@ -28,7 +28,11 @@ func (a *admitting) release() {
 func (a *admitting) carryOut(ctx context.Context, admission policy.Admission, reason policy.Reason, st standing) (*Outcome, error) {
 	switch admission {
 	case policy.Refuse:
-		return &Outcome{State: Refused, Reason: reason, Detail: refusal(st), Session: a.Request.Session}, nil
+		detail := refusal(st)
+		if pause := a.Room.Paused(); reason == policy.ReasonPaused && pause.Err != nil { // nobody gave that order
+			detail = pause.Err.Error()
+		}
+		return &Outcome{State: Refused, Reason: reason, Detail: detail, Session: a.Request.Session}, nil
 	case policy.Nothing:
 		return nil, &UsageError{fmt.Sprintf("nothing to continue for session %q, and no prompt was given", a.Request.Session)}
 	case policy.Stopped:
@@ -87,7 +91,11 @@ func (a *admitting) begin(ctx context.Context) (*Outcome, error) {
 	}
 	r, err := a.launch(t)
 	if err != nil {
-		return nil, errors.Join(err, a.Room.files().Delete(t.Session)) // it never began, and the caller is told
+		if removing := a.Room.files().Delete(t.Session); removing != nil {
+			return nil, errors.Join(err, removing)
+		}
+		a.dropRunFiles(t.Owner.Instance)
+		return nil, err // it never began, and the caller is told
 	}
 	a.follow(ctx, t, r)
 	return nil, nil

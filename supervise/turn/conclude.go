@@ -96,6 +96,9 @@ func (j *job) finish(ctx context.Context) (*Outcome, error) {
 	if err != nil && !errors.Is(err, errTaken) {
 		return nil, fmt.Errorf("remove the marker of a concluded turn: %w", err)
 	}
+	if r := j.turn.Receipt; r != nil {
+		j.dropRunFiles(r.Instance)
+	}
 	if t.RequestID == "" {
 		j.dropRunFiles(t.Owner.Instance)
 	} else {
@@ -133,6 +136,11 @@ func (r *Room) remove(t *fsstate.Turn, kind string, reason policy.Reason) error 
 
 // giveUp moves a turn to ended/, under its lock. A request with an id has not ended by that: asked again, it runs again.
 func (r *Room) giveUp(t *fsstate.Turn, reason policy.Reason) (string, error) {
+	if t.Origin != nil && t.Reported() { // the prompt is ours before anything lets go of Hermes's entry
+		if err := r.files().Put(t); err != nil {
+			return "", err
+		}
+	}
 	if err := r.forgetHermes(t, fsstate.End{Code: 76, Reason: string(reason), At: time.Now().UTC()}); err != nil {
 		return "", err
 	}

@@ -131,8 +131,14 @@ func (h *home) start(c call) *keeper { h.Helper(); return h.startAs("keeper", c)
 
 func (h *home) startAs(part string, c call) *keeper {
 	h.Helper()
+	return h.startCmd(exec.Command(testBinary(h.T), part), c)
+}
+
+// startCmd starts a command that becomes a keeper, or ends together with one.
+func (h *home) startCmd(cmd *exec.Cmd, c call) *keeper {
+	h.Helper()
 	dir := h.TempDir()
-	k := &keeper{h: h, report: filepath.Join(dir, "report"), ended: make(chan struct{})}
+	k := &keeper{h: h, cmd: cmd, report: filepath.Join(dir, "report"), ended: make(chan struct{})}
 	c.Report = k.report
 	data, err := json.Marshal(c)
 	if err == nil {
@@ -141,8 +147,7 @@ func (h *home) startAs(part string, c call) *keeper {
 	if err != nil {
 		h.Fatal(err)
 	}
-	k.cmd = exec.Command(testBinary(h.T), part)
-	k.cmd.Env = append(os.Environ(), keeperVar+"="+string(data), "GORACE=atexit_sleep_ms=0")
+	k.cmd.Env = append(k.cmd.Environ(), keeperVar+"="+string(data), "GORACE=atexit_sleep_ms=0")
 	k.cmd.Dir = h.dir
 	k.cmd.Stdout, k.cmd.Stderr = &k.stdout, k.stderr
 	k.cmd.WaitDelay = time.Second // an agent that outlives its keeper has no pipe of ours, but a receipt may

@@ -167,8 +167,9 @@ func (j *job) step(ctx context.Context) (*Outcome, error) {
 
 // update changes the marker under the session's lock, from what this keeper remembers rather than from what the file
 // says, since agents can write there: only what others may add (a stop, an alias, the agent's own id) is taken over.
-// It fails with errTaken when the marker names another keeper or went to ended/. One that is simply gone, or broken, is
-// written again: nobody but us retires the turn of a living keeper, and an agent must not run without a marker.
+// It fails with errTaken when the marker names another keeper or went to ended/. One that is simply gone, or that nobody
+// can use, is written again: nobody but us retires the turn of a living keeper, and an agent must not run without a
+// marker, nor end without a record.
 func (j *job) update(ctx context.Context, purpose string, change func(t *fsstate.Turn) error) error {
 	unlock, err := j.Room.lock(ctx, j.Request.Session, purpose)
 	if err != nil {
@@ -176,6 +177,9 @@ func (j *job) update(ctx context.Context, purpose string, change func(t *fsstate
 	}
 	defer unlock()
 	disk, err := j.Room.open(j.Request.Session)
+	if unusable(err) {
+		err = j.Room.setAside(fsstate.Turns, fsstate.Name(j.Request.Session)+".json", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -198,6 +202,15 @@ func (j *job) update(ctx context.Context, purpose string, change func(t *fsstate
 	}
 	j.turn = &t
 	return nil
+}
+
+// unusable tells what became of a marker from a fault of the disk: a link, a FIFO, a file that others may write (a stray
+// chmod is enough), another version, something broken.
+func unusable(err error) bool {
+	_, unsafe := errors.AsType[*fsstate.UnsafeError](err)
+	_, version := errors.AsType[*fsstate.VersionError](err)
+	_, corrupt := errors.AsType[*fsstate.CorruptError](err)
+	return unsafe || version || corrupt
 }
 
 // put writes the marker from within update.

@@ -143,11 +143,19 @@ func (j *job) relaunch(ctx context.Context, t *fsstate.Turn, unopened bool) erro
 	}
 	r, err := j.launch(t)
 	if err != nil {
+		failed := t.Owner.Instance
 		*t = old
+		restore := func() error { return j.Room.files().Put(t) }
 		if unopened {
-			return errors.Join(err, j.Room.files().Delete(t.Session))
+			restore = func() error { return j.Room.files().Delete(t.Session) }
 		}
-		return errors.Join(err, j.Room.files().Put(t))
+		if restoring := restore(); restoring != nil {
+			return errors.Join(err, restoring)
+		}
+		if failed != t.Owner.Instance {
+			j.dropRunFiles(failed)
+		}
+		return err
 	}
 	j.follow(ctx, t, r)
 	j.spent = append(j.spent, old.Owner.Instance)
@@ -222,16 +230,14 @@ func (r *Room) dropRunFiles(instance string, keep ...string) {
 	if instance == "" {
 		return
 	}
-next:
+	files := make([]string, 0, len(runSuffixes))
 	for _, suffix := range runSuffixes {
-		for _, k := range keep {
-			if k == suffix {
-				continue next
-			}
+		if !slices.Contains(keep, suffix) {
+			files = append(files, instance+suffix)
 		}
-		if err := r.Store.Remove(fsstate.Run, instance+suffix); err != nil {
-			r.log().Warn("run file not removed", "file", instance+suffix, "error", err.Error())
-		}
+	}
+	if err := r.Store.Discard(fsstate.Run, files...); err != nil {
+		r.log().Warn("run files not removed", "error", err.Error())
 	}
 }
 

@@ -39,10 +39,8 @@ func (r *Room) List() ([]View, []error) {
 		own[t.Session] = true
 		views = append(views, s.view(t))
 	}
-	markers, err := s.hermesMarkers()
-	if err != nil {
-		bad = append(bad, err)
-	}
+	markers, unread := s.hermesMarkers()
+	bad = append(bad, unread...)
 	for _, m := range markers {
 		if !own[m.Session] {
 			views = append(views, s.view(adopted(m)))

@@ -19,16 +19,23 @@ import (
 	"hermes-supervisor/supervise/process"
 )
 
-// The test binary plays four parts, by its first argument: none, the tests; "keeper", one `turn run` whose call lies
+// The test binary plays several parts, by its first argument: none, the tests; "keeper", one `turn run` whose call lies
 // in keeperVar (a process of its own, since a keeper's tree is every descendant of its process); "agent", a scripted
-// program, see agent_test.go.
+// program, see agent_test.go; and what parts has.
 const keeperVar = "TURN_TEST_KEEPER"
 
 // patience bounds every wait for a state, and the life of every helper, which nobody has to look for afterwards.
 const patience = 20 * time.Second
 
+// parts are the parts that one test file needs for itself. Each returns the exit code.
+var parts = map[string]func(args []string) int{}
+
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
+		if play, ok := parts[os.Args[1]]; ok {
+			time.AfterFunc(patience, func() { os.Exit(99) })
+			os.Exit(play(os.Args[2:]))
+		}
 		switch os.Args[1] {
 		case "keeper":
 			time.AfterFunc(patience, func() { os.Exit(99) })
@@ -53,8 +60,9 @@ type call struct {
 	Key      []byte
 	Settings policy.Settings
 	Request  Request
-	Report   string // where the result goes
-	Gate     string // wait for this file after the moment that counts as the start, before anything is looked at
+	Report   string        // where the result goes
+	Gate     string        // wait for this file after the moment that counts as the start, before anything is looked at
+	Within   time.Duration // give up by then, where a stopped holder would make it wait for the lock; 0: never
 }
 
 // result is what a keeper process came to: an Outcome, or what its error said.
@@ -134,7 +142,13 @@ func keep(c call, started Moment) (Outcome, error) {
 		Stdout: os.Stdout, Stderr: os.Stderr, Orders: orders, Started: started,
 		Say: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "keeper: "+format+"\n", args...) },
 	}
-	return k.Run(context.Background())
+	ctx := context.Background()
+	if c.Within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Within)
+		defer cancel()
+	}
+	return k.Run(ctx)
 }
 
 // untilExists is the wait of a helper process.

@@ -3,6 +3,7 @@ package turn
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -36,13 +37,13 @@ func (r *Room) Paused() Pause {
 	if err != nil {
 		return Pause{Err: err}
 	}
-	doc, err := fsstate.DecodeDocument(data, pauseVersion)
-	if err != nil {
-		return Pause{Err: err}
-	}
 	var p Pause
-	if err := json.Unmarshal(doc["pause"], &p); err != nil {
-		return Pause{Err: err}
+	doc, err := fsstate.DecodeDocument(data, pauseVersion)
+	if err == nil {
+		err = json.Unmarshal(doc["pause"], &p)
+	}
+	if err != nil {
+		return Pause{Err: fmt.Errorf("read %s: %w", r.Store.Path(fsstate.Requests, pauseFile), err)}
 	}
 	if !p.inForce(time.Now()) {
 		return Pause{}

@@ -19,7 +19,8 @@ import (
 const receiptSchema = 1
 
 // runReceipt runs the receipt command once. It is an instance of its own, recorded before it starts, so that a keeper
-// that comes after our death can tell a receipt that still runs. A detail means that it failed and the marker must stay.
+// that comes after our death can tell a receipt that still runs: its witness stays as long as the marker names it, since
+// nothing else proves that it has ended. A detail means that it failed and the marker must stay.
 func (j *job) runReceipt(ctx context.Context) (detail string, err error) {
 	if j.Request.Receipt == "" {
 		return "the turn concluded, its receipt is due: give --receipt again, or drop it with `turn clear`", nil
@@ -37,7 +38,6 @@ func (j *job) runReceipt(ctx context.Context) (detail string, err error) {
 		return "", err
 	}
 	defer witness.Close() //nolint:errcheck // read only; closed before the wait, this is for the ways out before it
-	defer j.dropRunFiles(instance)
 	var child *process.Child
 	err = j.update(ctx, "receipt", func(t *fsstate.Turn) error {
 		t.Receipt = &fsstate.Receipt{Pending: true, Instance: instance, Failures: t.Receipt.Failures}
@@ -71,6 +71,9 @@ func (j *job) runReceipt(ctx context.Context) (detail string, err error) {
 			t.Receipt = &fsstate.Receipt{Pending: true, Failures: t.Receipt.Failures + 1} // it is over: no instance to look for
 			return j.put(t, "receipt-failed", policy.ReasonReceiptPending)
 		})
+		if err == nil {
+			j.dropRunFiles(instance)
+		}
 		return fmt.Sprintf("the receipt command ended with %v; the turn stays concluded and only the receipt repeats", exit), err
 	}
 	return "", nil

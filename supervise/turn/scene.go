@@ -128,13 +128,13 @@ func (r *Room) agent(name string) (Agent, bool) {
 	return r.Agents(name)
 }
 
-// lastProof is the last moment at which the turn is known to have been worked on.
+// lastProof is the last moment at which the turn is known to have been worked on: every write and heartbeat of its file
+// comes after its start, also where the clock was stepped back in between and the start lies in the future now.
 func lastProof(t *fsstate.Turn) time.Time {
-	proof := t.StartedAt
-	if t.LastSeen.After(proof) {
-		proof = t.LastSeen
+	if t.LastSeen.IsZero() { // an entry of Hermes's own
+		return t.StartedAt
 	}
-	return proof
+	return t.LastSeen
 }
 
 func life(v ident.Verdict) policy.Life {

@@ -16,21 +16,26 @@ const (
 )
 
 // Moment is a point in time that keeps its order when the wall clock is stepped: two of the same boot are compared by
-// the time since boot.
+// the time since boot, which a time namespace shifts.
 type Moment struct {
 	BootID string        `json:"boot_id,omitempty"`
+	TimeNS uint64        `json:"timens,omitempty"`
 	Uptime time.Duration `json:"uptime_ns"`
 	Wall   time.Time     `json:"at"`
 }
 
 // Now is this moment. A keeper takes it first thing: a stop request that is older is not meant for it.
 func Now() Moment {
-	return Moment{BootID: ident.BootID(), Uptime: ident.Uptime(), Wall: time.Now().UTC()}
+	m := Moment{Uptime: ident.Uptime(), Wall: time.Now().UTC()}
+	if self, err := ident.Self(""); err == nil {
+		m.BootID, m.TimeNS = self.BootID, self.TimeNS
+	}
+	return m
 }
 
 // since is how much later m is than o.
 func (m Moment) since(o Moment) time.Duration {
-	if m.BootID != "" && m.BootID == o.BootID {
+	if m.BootID != "" && m.BootID == o.BootID && m.TimeNS == o.TimeNS {
 		return m.Uptime - o.Uptime
 	}
 	return m.Wall.Sub(o.Wall)
@@ -72,7 +77,10 @@ func (r *Room) stopAsked(session string, started Moment) (bool, error) {
 	}
 	var mark stopMark
 	doc, err := fsstate.DecodeDocument(data, stopVersion)
-	if err != nil || json.Unmarshal(doc["stop"], &mark) != nil || Now().since(mark.Moment) > stopLife {
+	if err != nil || json.Unmarshal(doc["stop"], &mark) != nil {
+		return false, r.Store.Remove(fsstate.Requests, file)
+	}
+	if age := Now().since(mark.Moment); age < 0 || age > stopLife { // one from the future would stop everybody until then
 		return false, r.Store.Remove(fsstate.Requests, file)
 	}
 	return mark.Session == session && mark.since(started) >= 0, nil
