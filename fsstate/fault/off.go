@@ -1,4 +1,4 @@
-//go:build !faultpoints || !unix
+//go:build !faultpoints || !linux
 
 package fault
 

@@ -1,13 +1,16 @@
-//go:build faultpoints && unix
+//go:build faultpoints && linux
 
 package fault
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Environment of a process built with -tags faultpoints.
@@ -49,8 +52,8 @@ func At(at string) {
 	if action == "stop" {
 		signal = syscall.SIGSTOP
 	}
-	_ = syscall.Kill(os.Getpid(), signal)
-	if signal == syscall.SIGKILL {
-		select {} // the signal is on its way to another thread
-	}
+	// To this very thread: it does not run on until the signal has been taken.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), signal)
 }

@@ -34,7 +34,8 @@ type Finding struct {
 //
 //  1. Witness held: Alive. It or a descendant lives, wherever.
 //  2. Another boot or pid namespace: a free witness on a trusted file system, which one kernel serves, is Dead;
-//     without one it is Unknown, for pids mean nothing there.
+//     without one it is Unknown, for pids mean nothing there. Another namespace of this very boot goes on to 4 first:
+//     an agent in a container below ours may have closed its stdin, and is in our process table.
 //  3. Here: the pid check. Alive and Unknown stand. Dead, or a launch that recorded no pid and whose witness is
 //     free, goes on to
 //  4. the scan of the environments, since an agent may have closed its stdin and a descendant may have closed it
@@ -53,6 +54,8 @@ func judge(e Evidence, at place, look lookup) Finding {
 	free := e.Witness == WitnessFree && e.Trusted
 	where := at.localityOf(e.ID)
 	switch {
+	case where == elsewhere && free && e.ID.BootID == at.bootID:
+		return scanned(e, "the witness is free, and the process was of another pid namespace")
 	case where == elsewhere && free:
 		return Finding{Verdict: Dead, Why: "the witness is free, and the process was of another boot or pid namespace"}
 	case where == elsewhere:
