@@ -21,6 +21,7 @@ type Outcome struct {
 	End          End       `json:"end"`
 	Attempts     int       `json:"attempts"`
 	StartedAt    time.Time `json:"started_at"`
+	Verified     bool      `json:"-"`                  // the HMAC holds
 	Instance     string    `json:"instance,omitempty"` // run/<instance>.out and .err hold the output where it was kept
 }
 
@@ -57,6 +58,11 @@ func (ts TurnFiles) Outcome(session, id string) (*Outcome, error) {
 	return o, nil
 }
 
+// OutcomePath is where the recorded end of a request lies.
+func (ts TurnFiles) OutcomePath(session, id string) string {
+	return ts.Store.Path(Outcomes, outcomeFile(session, id))
+}
+
 // OutcomeInstances are the instances whose output a recorded end still names. An outcome that cannot be read is an
 // error, since it may name any of them.
 func (ts TurnFiles) OutcomeInstances() ([]string, error) {
@@ -89,14 +95,21 @@ func (ts TurnFiles) readOutcome(file string) (*Outcome, error) {
 	if _, err := doc.into(o, outcomeKeys); err != nil {
 		return nil, &CorruptError{Path: path, Problem: "cannot be decoded: " + err.Error()}
 	}
+	o.Verified = doc.Verify(ts.Key, ts.outcomeContext())
 	return o, nil
 }
 
-// PutOutcome writes the recorded end of a request durably.
+// outcomeContext ties an outcome to its home, and keeps a turn's seal from passing for an outcome's.
+func (ts TurnFiles) outcomeContext() string { return "outcome\x00" + ts.Store.Home().Path }
+
+// PutOutcome writes the recorded end of a request durably, sealed.
 func (ts TurnFiles) PutOutcome(o *Outcome) error {
 	doc, err := documentOf(o, OutcomeVersion, nil)
 	if err != nil {
 		return err
+	}
+	if len(ts.Key) > 0 {
+		doc.Seal(ts.Key, ts.outcomeContext())
 	}
 	data, err := doc.Encode()
 	if err != nil {

@@ -125,6 +125,22 @@ func (ts TurnFiles) Put(t *Turn) error {
 	return ts.write(Turns, Name(t.Session)+".json", t)
 }
 
+// Room is what a record must leave free when it is first written: for the end, the crash, the keys and whatever else
+// later writes add. A record that grew beyond MaxRecord in the middle of a turn could not tell its end any more.
+const Room = 64 << 10
+
+// Fits tells whether a new turn leaves that room; the error wraps ErrTooLarge.
+func (ts TurnFiles) Fits(t *Turn) error {
+	data, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	if most := MaxRecord - Room; len(data) > most {
+		return fmt.Errorf("record of session %.40q: %d bytes of at most %d: %w", t.Session, len(data), most, ErrTooLarge)
+	}
+	return nil
+}
+
 // Delete removes the open turn of a session durably. No file is no error.
 func (ts TurnFiles) Delete(session string) error {
 	return ts.Store.Remove(Turns, Name(session)+".json")

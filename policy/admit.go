@@ -17,6 +17,8 @@ type AdmitFacts struct {
 	HasID      bool // the command gives an id
 	SameID     bool // and it is the record's
 
+	Verified bool // the record's seal holds, whoever gave the prompt
+
 	ReceiptPending bool // the end is on disk, its receipt is not
 	ReceiptRunning bool // somebody runs that receipt now
 
@@ -139,6 +141,9 @@ func (a *AdmitFacts) otherRequest() bool {
 
 // admitConcluded never starts work again whose end is on disk.
 func admitConcluded(a *AdmitFacts) (Admission, Reason) {
+	if !a.Verified {
+		return Refuse, ReasonUnverified // an end that anyone may have written must not make a prompt vanish
+	}
 	reason := ReasonConcluded
 	if a.ReceiptPending {
 		reason = ReasonReceiptPending

@@ -11,7 +11,8 @@ import (
 // without prompt or id that finds it.
 func found(changes ...func(*AdmitFacts)) AdmitFacts {
 	a := AdmitFacts{
-		Now: noon, Settings: Defaults(),
+		Verified: true,
+		Now:      noon, Settings: Defaults(),
 		Exists: true, Phase: PhaseRunning, Keeper: LifeDead, Owner: LifeDead,
 		Turn: cut(),
 	}
@@ -93,6 +94,8 @@ func TestAdmit(t *testing.T) {
 		{"exhausted, other prompt", changes{exhausted, otherPrompt}, Replace, ReasonOtherPrompt},
 		{"paused", changes{func(a *AdmitFacts) { a.Turn.Paused = true }}, Refuse, ReasonPaused},
 		{"paused, other prompt", changes{otherPrompt, func(a *AdmitFacts) { a.Turn.Paused = true }}, Replace, ReasonOtherPrompt},
+		{"concluded, not verified", changes{samePrompt, func(a *AdmitFacts) { a.Phase, a.Verified = PhaseConcluded, false }}, Refuse, ReasonUnverified},
+		{"concluded, not verified, other prompt", changes{otherPrompt, func(a *AdmitFacts) { a.Phase, a.Verified = PhaseConcluded, false }}, Refuse, ReasonUnverified},
 		{"unverified", changes{samePrompt, func(a *AdmitFacts) { a.Turn.Verified = false }}, Refuse, ReasonUnverified},
 		{"from the future", changes{func(a *AdmitFacts) { a.Turn.LastProof = noon.Add(1) }}, Refuse, ReasonFromTheFuture},
 		{"switches do not bind a person", changes{func(a *AdmitFacts) {
@@ -146,7 +149,8 @@ func TestAdmitRefusesBesideWhatMayLive(t *testing.T) {
 
 func drawAdmit(t *rapid.T) AdmitFacts {
 	a := AdmitFacts{
-		Now: noon, Settings: Settings{
+		Verified: rapid.Bool().Draw(t, "verified"),
+		Now:      noon, Settings: Settings{
 			Enabled:     rapid.Bool().Draw(t, "enabled"),
 			Freshness:   30 * time.Minute,
 			MaxAttempts: rapid.IntRange(0, 4).Draw(t, "max attempts"),

@@ -92,6 +92,9 @@ func (j *job) recorded() (*Outcome, error) {
 	if o == nil || err != nil {
 		return nil, err
 	}
+	if !o.Verified && j.Room.signs() {
+		return nil, &PermissionError{fmt.Sprintf("answer for --id %q: its recorded end does not verify, so anyone may have written it; use a new id, or remove %s", j.Request.ID, j.Room.files().OutcomePath(o.Session, o.ID))}
+	}
 	if j.Request.HasPrompt && fsstate.PromptSum(j.Request.Prompt) != o.PromptSHA256 {
 		return nil, &UsageError{fmt.Sprintf("--id %q has ended with another prompt: use a new id for a new request", j.Request.ID)}
 	}
@@ -150,7 +153,7 @@ func (j *job) admitFacts(st standing, stopped bool) policy.AdmitFacts {
 	if t == nil {
 		return a
 	}
-	a.Exists, a.Phase = true, t.Phase
+	a.Exists, a.Phase, a.Verified = true, t.Phase, t.Verified || !j.Room.signs()
 	a.Keeper, a.Owner = st.facts.Keeper, st.facts.Owner
 	a.SamePrompt = j.Request.HasPrompt && t.Prompt == j.Request.Prompt
 	a.SameID = j.Request.ID != "" && t.RequestID == j.Request.ID

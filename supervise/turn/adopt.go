@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -9,34 +10,43 @@ import (
 	"hermes-supervisor/fsstate/ident"
 )
 
-// hermesMarkers are the entries of Hermes's own file that still count: one whose end is in our records has ended,
-// even if a writer that takes no lock brought it back. A record that cannot be read may say that it has ended.
-// The second result is one error for each file that cannot be read.
-func (s *scene) hermesMarkers() ([]hermes.Marker, []error) {
-	all, err := s.markers()
+// hermesTurns are the turns that Hermes's own file has open, as turns of ours that no keeper has yet. One whose end is in
+// our records is over, even if a writer that takes no lock brought its entry back; while its writer lives it is being
+// stopped and still occupies its session. A record that cannot be read or does not verify may say that it has ended: such
+// a turn is left out. The second result is one error for each file that cannot be used.
+func (s *scene) hermesTurns() ([]*fsstate.Turn, []error) {
+	markers, err := s.markers()
 	var bad []error
 	if err != nil {
 		bad = append(bad, err)
 	}
-	live := make([]hermes.Marker, 0, len(all))
-	for _, m := range all {
-		switch o, err := s.room.files().Outcome(m.Session, fsstate.HermesID(m.StartedAt)); {
+	turns := make([]*fsstate.Turn, 0, len(markers))
+	for _, m := range markers {
+		t, id := adopted(m), fsstate.HermesID(m.StartedAt)
+		switch o, err := s.room.files().Outcome(m.Session, id); {
 		case err != nil:
 			bad = append(bad, err)
-		case o == nil:
-			live = append(live, m)
+			continue
+		case o != nil && !o.Verified && s.room.signs():
+			bad = append(bad, fmt.Errorf("read %s: the recorded end does not verify", s.room.files().OutcomePath(m.Session, id)))
+			continue
+		case o != nil:
+			if v, _ := hermes.Writer(m); v == ident.Dead {
+				continue
+			}
+			t.Phase = fsstate.PhaseStopping
 		}
+		turns = append(turns, t)
 	}
-	return live, bad
+	return turns, bad
 }
 
-// hermesTurn is the turn that Hermes's own file has open for a session, as a turn of ours that no keeper has yet; nil
-// where there is none. An unreadable file means no markers, as it does to Hermes.
+// hermesTurn is the one of a session; nil where there is none. An unreadable file means no markers, as it does to Hermes.
 func (s *scene) hermesTurn(session string) *fsstate.Turn {
-	markers, _ := s.hermesMarkers()
-	for _, m := range markers {
-		if m.Session == session {
-			return adopted(m)
+	turns, _ := s.hermesTurns()
+	for _, t := range turns {
+		if t.Session == session {
+			return t
 		}
 	}
 	return nil
@@ -70,12 +80,12 @@ func (s *scene) writer(session string, startedAt float64) ident.Finding {
 
 // newerHermes tells whether Hermes began another turn of the session after this one: the person went on there.
 func (s *scene) newerHermes(t *fsstate.Turn) bool {
-	markers, _ := s.hermesMarkers()
-	for _, m := range markers {
-		if m.Session != t.Session {
+	turns, _ := s.hermesTurns()
+	for _, newer := range turns {
+		if newer.Session != t.Session || newer.Phase == fsstate.PhaseStopping {
 			continue
 		}
-		if t.Origin != nil && m.StartedAt > t.Origin.StartedAt || t.Origin == nil && epoch(m.StartedAt).After(t.StartedAt) {
+		if t.Origin != nil && newer.Origin.StartedAt > t.Origin.StartedAt || t.Origin == nil && newer.StartedAt.After(t.StartedAt) {
 			return true
 		}
 	}

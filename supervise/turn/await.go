@@ -111,6 +111,7 @@ func (j *job) await(ctx context.Context) ending {
 			stop(process.StopLadder(stallLadder))
 		case <-j.wake:
 			switch stopping, err := j.lookAtMarker(ctx); {
+			case errors.Is(err, errTaken) && e.taken: // it is being ended
 			case errors.Is(err, errTaken):
 				e.taken = true
 				j.Say("the turn was taken from this keeper: ending the agent")
@@ -141,13 +142,10 @@ func never() *time.Timer {
 // the lock only to write a marker again that is gone or cannot be used.
 func (j *job) lookAtMarker(ctx context.Context) (stopping bool, err error) {
 	t, err := j.Room.files().Get(j.Request.Session)
-	if err == nil {
-		if t.Keeper.Instance != j.self.Instance {
-			return false, errTaken
-		}
+	if err == nil && t.Keeper.Instance == j.self.Instance {
 		return t.Phase == fsstate.PhaseStopping, nil
 	}
-	if !unusable(err) && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !unusable(err) && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	return false, j.update(ctx, "rewrite", func(t *fsstate.Turn) error { return j.put(t, "rewritten", "") })

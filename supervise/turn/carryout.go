@@ -89,6 +89,9 @@ func (a *admitting) begin(ctx context.Context) (*Outcome, error) {
 		RequestID: a.Request.ID, Cwd: a.Request.Cwd, AutoContinue: a.Request.AutoContinue,
 		StartedAt: time.Now().UTC(), Keeper: a.self, Verified: true,
 	}
+	if err := a.Room.files().Fits(t); err != nil {
+		return nil, err
+	}
 	r, err := a.launch(t)
 	if err != nil {
 		if removing := a.Room.files().Delete(t.Session); removing != nil {

@@ -49,7 +49,7 @@ func (j *job) closeRun(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
-	err := r.tree.End(ctx, process.KillLadder())
+	err := j.endTree(ctx, r)
 	if j.turn.Phase == fsstate.PhaseConcluded {
 		r.out.release()
 		r.err.release()
@@ -59,6 +59,28 @@ func (j *job) closeRun(ctx context.Context) error {
 	}
 	j.run = nil
 	return err
+}
+
+// unkillable is how long what SIGKILL does not end (a process that has become another user's, one that hangs in the
+// kernel) is waited for.
+const unkillable = 10 * time.Second
+
+// endTree ends what is left of a run. An order ends the wait, not the attempt.
+func (j *job) endTree(ctx context.Context, r *run) error {
+	ctx, cancel := context.WithTimeout(ctx, unkillable)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- r.tree.End(ctx, process.KillLadder()) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-j.Orders: // at once, then
+		cancel()
+		<-ended
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		return r.tree.End(ctx, killNow)
+	}
 }
 
 // drainOutput waits until our reader has taken all output. A reader that takes nothing more must not hold the turn for

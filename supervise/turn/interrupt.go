@@ -42,7 +42,7 @@ func (r *Room) Interrupt(ctx context.Context, key string, wait time.Duration) (I
 		in.Ended, in.Detail = true, "the turn is over"
 		return in, nil
 	}
-	if st.keeper.Verdict == ident.Dead && st.owner.Verdict != ident.Dead {
+	if !st.turn.Reported() && st.keeper.Verdict == ident.Dead && st.owner.Verdict != ident.Dead {
 		if err := r.endOrphan(ctx, st, wait); err != nil {
 			return in, err
 		}
@@ -70,10 +70,13 @@ func (r *Room) recordStop(ctx context.Context, session string) (standing, error)
 	switch {
 	case t.Phase == fsstate.PhaseConcluded:
 		return st, nil
-	case t.Origin != nil && t.Keeper.Instance == "", t.Reported(), dead:
-		// Nothing of ours works on it: Hermes, or the agent that reports its turns, stops its own work; what is ours to
-		// do is never to continue it.
+	case dead:
 		return st, r.remove(t, "interrupted", policy.ReasonInterrupted)
+	case t.Origin != nil && t.Reported():
+		// Hermes stops its own work. What is ours is that it is never continued; the session is free when its writer is
+		// done with the entry, or dead.
+		t.Phase = fsstate.PhaseStopping
+		return st, r.forgetHermes(t, fsstate.End{Code: 130, Signal: 2, Reason: string(policy.ReasonInterrupted), At: time.Now().UTC()})
 	}
 	from := t.Phase
 	t.Phase = fsstate.PhaseStopping

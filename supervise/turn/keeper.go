@@ -183,14 +183,10 @@ func (j *job) update(ctx context.Context, purpose string, change func(t *fsstate
 	if err != nil {
 		return err
 	}
-	if disk == nil {
-		if archived, err := j.Room.files().Archived(j.turn); archived || err != nil {
-			return errors.Join(err, errTaken)
+	if disk == nil || disk.Keeper.Instance != j.self.Instance {
+		if disk, err = j.reclaim(disk); err != nil {
+			return err
 		}
-		disk = j.turn
-	}
-	if disk.Keeper.Instance != j.self.Instance {
-		return errTaken
 	}
 	t := *j.turn
 	t.Aliases, t.AgentSession, t.StopAskedAt = disk.Aliases, disk.AgentSession, disk.StopAskedAt
@@ -202,6 +198,23 @@ func (j *job) update(ctx context.Context, purpose string, change func(t *fsstate
 	}
 	j.turn = &t
 	return nil
+}
+
+// reclaim settles what a marker that is gone or names another keeper means. Whoever may take a turn from a living keeper
+// moves it to ended/ first, and another keeper's record verifies; anything else was scribbled by someone who may write
+// here, an agent above all, and must not cost the person their prompt: it is set aside, and ours stands.
+func (j *job) reclaim(other *fsstate.Turn) (*fsstate.Turn, error) {
+	if archived, err := j.Room.files().Archived(j.turn); archived || err != nil {
+		return nil, errors.Join(err, errTaken)
+	}
+	if other == nil {
+		return j.turn, nil
+	}
+	if other.Verified {
+		return nil, errTaken
+	}
+	forged := &fsstate.CorruptError{Path: j.Room.Store.Path(fsstate.Turns, other.File), Problem: "names another keeper and does not verify"}
+	return j.turn, j.Room.setAside(fsstate.Turns, other.File, forged)
 }
 
 // unusable tells what became of a marker from a fault of the disk: a link, a FIFO, a file that others may write (a stray
@@ -233,7 +246,7 @@ func (j *job) insist(ctx context.Context, what string, step func() error) error 
 	deadline := time.Now().Add(10 * time.Second)
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := step()
-		if err == nil || errors.Is(err, errTaken) || cannotStart(err) || time.Now().After(deadline) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, errTaken) || errors.Is(err, fsstate.ErrTooLarge) || cannotStart(err) || time.Now().After(deadline) || ctx.Err() != nil {
 			return err
 		}
 		j.Say("%s: %v; trying again", what, err)

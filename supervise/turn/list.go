@@ -39,11 +39,11 @@ func (r *Room) List() ([]View, []error) {
 		own[t.Session] = true
 		views = append(views, s.view(t))
 	}
-	markers, unread := s.hermesMarkers()
+	theirs, unread := s.hermesTurns()
 	bad = append(bad, unread...)
-	for _, m := range markers {
-		if !own[m.Session] {
-			views = append(views, s.view(adopted(m)))
+	for _, t := range theirs {
+		if !own[t.Session] {
+			views = append(views, s.view(t))
 		}
 	}
 	slices.SortStableFunc(views, func(a, b View) int {

@@ -78,6 +78,9 @@ func (r *Room) Begin(ctx context.Context, b Report) (Begun, error) {
 		Session: b.Session, Phase: fsstate.PhaseRunning, Prompt: b.Prompt, Source: b.Source, Agent: b.Agent, Cwd: cwd,
 		AutoContinue: true, StartedAt: now, LaunchedAt: now, Owner: owner, Unattended: b.Unattended, Verified: true,
 	}
+	if err := r.files().Fits(t); err != nil {
+		return "", err
+	}
 	if err := r.files().Put(t); err != nil {
 		return "", err
 	}

@@ -29,6 +29,9 @@ func (r *Room) log() *slog.Logger {
 	return r.Log
 }
 
+// signs tells whether records are signed here at all; where they are not, none can be held to its seal.
+func (r *Room) signs() bool { return len(r.Key) > 0 }
+
 // lock takes the stripe of a session; purpose is what the next one who waits is told.
 func (r *Room) lock(ctx context.Context, session, purpose string) (func(), error) {
 	return r.Store.Lock(ctx, fsstate.Name(session), purpose)
