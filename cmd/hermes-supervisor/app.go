@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,8 @@ type app struct {
 	unsafe bool
 	json   bool
 
-	code int
+	code    int
+	ordered atomic.Bool // a signal has asked this call to end: nothing further is started
 }
 
 func (a *app) command() *cobra.Command {
@@ -111,7 +113,7 @@ func (a *app) openRoom(readOnly bool) (*room, error) {
 			return nil, err
 		}
 	}
-	key, err := fsstate.LoadKey(source.Dir)
+	key, err := loadKey(source.Dir)
 	if err != nil && !readOnly {
 		// Work is never refused for want of a key: it only is not continued by anyone but its keeper and a person.
 		a.say("records are not signed, so nothing but their keeper and you will continue them: %v", err)
@@ -130,6 +132,14 @@ func (a *app) openRoom(readOnly bool) (*room, error) {
 		return agent, err == nil
 	}
 	return r, nil
+}
+
+// loadKey is the key that lies beside the configuration; without a configuration folder there is none.
+func loadKey(dir string) ([]byte, error) {
+	if dir == "" {
+		return nil, errors.New("no configuration folder is known (no HOME): name a file with -c or " + config.Var)
+	}
+	return fsstate.LoadKey(dir)
 }
 
 func (a *app) loadConfig() (config.Config, config.Source, error) {

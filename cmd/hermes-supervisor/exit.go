@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -70,6 +72,8 @@ func exitCode(err error) (code int, try string) {
 		unsafe    *fsstate.UnsafeError
 		untrusted *fsstate.UntrustedError
 		path      *fs.PathError
+		link      *os.LinkError
+		errno     syscall.Errno
 	)
 	switch {
 	case errors.As(err, &usage), errors.As(err, &home), errors.Is(err, fsstate.ErrTooLarge):
@@ -90,7 +94,7 @@ func exitCode(err error) (code int, try string) {
 		return exitFailed, ""
 	case errors.As(err, &untrusted):
 		return exitState, "--unsafe-filesystem …, if you know that nobody else uses this home"
-	case errors.As(err, &corrupt), errors.As(err, &version), errors.As(err, &unsafe), errors.As(err, &path):
+	case errors.As(err, &corrupt), errors.As(err, &version), errors.As(err, &unsafe), errors.As(err, &path), errors.As(err, &link), errors.As(err, &errno):
 		return exitState, ""
 	}
 	return exitFailed, ""

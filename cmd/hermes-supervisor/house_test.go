@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"fsstate/ident":                {},
 	"policy":                       {},
 	"scripts/bench-turns":          {"supervise/turn", "fsstate", "fsstate/ident", "policy"},
+	"scripts/kill-storm":           {"fsstate/fault"},
 	"scripts/mockmodel":            {},
 	"scripts/real-agents":          {"scripts/mockmodel"},
 }

@@ -4,12 +4,34 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/supervise/turn"
 )
 
-// writeOutcome writes how a call ended: a file is replaced whole, so that a reader sees all or nothing; what is no
-// regular file itself (a FIFO, a device, a link such as /dev/stderr) is written to.
+// checkOutcome refuses, before anything runs, a file for the outcome that could not be made afterwards.
+func checkOutcome(path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return &turn.UsageError{Problem: "--outcome: " + err.Error()}
+	}
+	if !info.IsDir() {
+		return &turn.UsageError{Problem: fmt.Sprintf("--outcome: %s is no folder", filepath.Dir(path))}
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return &turn.UsageError{Problem: fmt.Sprintf("--outcome: %s is a folder", path)}
+	}
+	return nil
+}
+
+// writeOutcome writes how a call ended: a file is replaced whole, so that a reader sees all or nothing, also behind a
+// link; what is no regular file (a FIFO, a device, /dev/stderr) is written to, without waiting for a reader.
 func (a *app) writeOutcome(path string, outcome map[string]any) error {
 	if path == "" {
 		return nil
@@ -19,8 +41,11 @@ func (a *app) writeOutcome(path string, outcome map[string]any) error {
 		return err
 	}
 	data = append(data, '\n')
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if target, err := filepath.EvalSymlinks(path); err == nil && !strings.HasPrefix(target, "/proc/") {
+		path = target
+	}
+	if info, err := os.Stat(path); err == nil && (!info.Mode().IsRegular() || isLink(path)) {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			return fmt.Errorf("write the outcome: %w", err)
 		}
@@ -34,4 +59,9 @@ func (a *app) writeOutcome(path string, outcome map[string]any) error {
 		return fmt.Errorf("write the outcome: %w", err)
 	}
 	return nil
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&os.ModeSymlink != 0
 }

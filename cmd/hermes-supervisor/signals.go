@@ -10,7 +10,7 @@ import (
 // listen turns signals into a keeper's orders until stop. Every signal of signalOrders is caught, also one that this
 // process was started to ignore (a background job of a shell, nohup): it stays without effect here, but what is ignored
 // would be inherited by the agent, which could then not be interrupted in its own way.
-func listen() (orders <-chan turn.Order, stop func()) {
+func (a *app) listen() (orders <-chan turn.Order, stop func()) {
 	signals := make(chan os.Signal, 8)
 	deaf := map[os.Signal]bool{}
 	for s := range signalOrders {
@@ -29,6 +29,7 @@ func listen() (orders <-chan turn.Order, stop func()) {
 				if deaf[s] || order == 0 {
 					continue
 				}
+				a.ordered.Store(true)
 				select {
 				case out <- order:
 				default: // enough of them are waiting already

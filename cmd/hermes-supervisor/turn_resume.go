@@ -67,7 +67,11 @@ func (a *app) turnResume(cmd *cobra.Command, f *runFlags, keys, argv []string, a
 		return a.resumeOne(cmd, r, f, keys[0], argv)
 	}
 	worst := 0
-	for _, key := range keys {
+	for i, key := range keys {
+		if a.ordered.Load() {
+			a.say("%d more not resumed", len(keys)-i)
+			break
+		}
 		a.code = 0
 		err := a.resumeOne(cmd, r, f, key, argv)
 		if err != nil {

@@ -60,7 +60,7 @@ func (f *runFlags) check() error {
 			return &turn.UsageError{Problem: "--" + flag.name + " is negative"}
 		}
 	}
-	return nil
+	return checkOutcome(f.outcome)
 }
 
 func (a *app) turnRunCommand() *cobra.Command {
@@ -186,7 +186,7 @@ func (a *app) keep(cmd *cobra.Command, r *room, f *runFlags, req turn.Request) e
 	if err != nil {
 		return err
 	}
-	orders, stop := listen()
+	orders, stop := a.listen()
 	defer stop()
 	k := &turn.Keeper{
 		Room: r.Room, Host: host, Request: req, Stdout: a.stdout, Stderr: a.stderr,
@@ -203,6 +203,10 @@ func (a *app) keep(cmd *cobra.Command, r *room, f *runFlags, req turn.Request) e
 	}
 	if err := a.writeOutcome(f.outcome, described); err != nil {
 		f.outcome = "" // it cannot be written, so the error cannot be written there either
+		if a.code != 0 {
+			a.say("%v", oneLine(err)) // the agent's own code says more than this
+			return nil
+		}
 		return err
 	}
 	return nil

@@ -20,12 +20,13 @@ import (
 // /proc, and from its reaping on the kernel keeps it with the handle.
 const reapedWithin = 500 * time.Millisecond
 
-func awaitForeign(ctx context.Context, id ident.Ident) (Exit, bool, error) {
+func awaitForeign(ctx context.Context, id ident.Ident, ready func()) (Exit, bool, error) {
 	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
 	switch {
 	case errors.Is(err, syscall.ESRCH):
 		return Exit{}, false, nil
 	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EPERM): // an old kernel, a sandbox
+		ready()
 		return pollForeign(ctx, id)
 	case err != nil:
 		return Exit{}, false, fmt.Errorf("open a handle of pid %d: %w", id.PID, err)
@@ -36,6 +37,7 @@ func awaitForeign(ctx context.Context, id ident.Ident) (Exit, bool, error) {
 		exit, ok := zombieStatus(id) // it may have ended only now
 		return exit, ok, nil
 	}
+	ready()
 	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	conn, err := f.SyscallConn()

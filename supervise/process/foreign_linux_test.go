@@ -65,7 +65,7 @@ func TestTheExitOfAStrangerIsToldByItsHandle(t *testing.T) {
 		}
 		got := make(chan result, 1)
 		go func() {
-			exit, known, err := AwaitEnd(t.Context(), id)
+			exit, known, err := AwaitEnd(t.Context(), id, nil)
 			got <- result{exit, known, err}
 		}()
 		select {
@@ -118,7 +118,7 @@ func TestWaitingForAStrangerEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, _, err := AwaitEnd(ctx, id)
+		_, _, err := AwaitEnd(ctx, id, nil)
 		ended <- err
 	}()
 	cancel()
@@ -131,7 +131,7 @@ func TestAStrangerWithARecycledPIDHasEnded(t *testing.T) {
 	t.Parallel()
 	id, _ := stranger(t, "exit 0")
 	id.Start--
-	if _, known, err := AwaitEnd(t.Context(), id); known || err != nil {
+	if _, known, err := AwaitEnd(t.Context(), id, nil); known || err != nil {
 		t.Errorf("known %v, error %v", known, err)
 	}
 }

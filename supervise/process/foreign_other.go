@@ -9,6 +9,7 @@ import (
 )
 
 // awaitForeign polls: only Linux tells how a process ended that we are not the parent of.
-func awaitForeign(ctx context.Context, id ident.Ident) (Exit, bool, error) {
+func awaitForeign(ctx context.Context, id ident.Ident, ready func()) (Exit, bool, error) {
+	ready()
 	return pollForeign(ctx, id)
 }

@@ -29,9 +29,6 @@ func (st standing) unopened() bool {
 // admit settles what this call does about the turn that it finds: start, continue, replace, finish, or nothing. When
 // it returns neither an outcome nor an error, the turn is this keeper's and either runs or waits out a back-off.
 func (j *job) admit(ctx context.Context) (*Outcome, error) {
-	if _, err := exec.LookPath(j.Request.Agent.Command[0]); err != nil && !errors.Is(err, exec.ErrDot) {
-		return nil, &UsageError{fmt.Sprintf("run %s: no such program", j.Request.Agent.Command[0])}
-	}
 	until := time.Now().Add(j.Request.Wait)
 	for {
 		out, err := j.admitLocked(ctx)
@@ -62,6 +59,9 @@ func (j *job) admitLocked(ctx context.Context) (*Outcome, error) {
 	fault.At("admit.decide")
 	if out, err := j.recorded(); out != nil || err != nil {
 		return out, err
+	}
+	if _, err := exec.LookPath(j.Request.Agent.Command[0]); err != nil && !errors.Is(err, exec.ErrDot) {
+		return nil, &UsageError{fmt.Sprintf("run %s: no such program", j.Request.Agent.Command[0])}
 	}
 	st, err := j.Room.stand(j.Request.Session)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"hermes-supervisor/fsstate"
@@ -109,6 +110,10 @@ func (a *admitting) continueTurn(ctx context.Context, st standing) (*Outcome, er
 	t := *st.turn
 	if !t.Verified {
 		t.Cwd = a.Request.Cwd // the person vouches for the prompt, not for where it is carried out
+	}
+	if info, err := os.Stat(t.Cwd); t.Cwd != "" && (err != nil || !info.IsDir()) {
+		a.Say("the turn's working folder %s is gone: continuing in this one", t.Cwd)
+		t.Cwd = a.Request.Cwd
 	}
 	if time.Now().Before(t.RetryAt) {
 		return nil, a.takeOver(&t)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy"
 	"hermes-supervisor/supervise/process"
@@ -27,7 +28,8 @@ const clearGrace = 10 * time.Second
 
 // Clear moves the open turn of a session to ended/, whatever its state. Where a keeper or owner may live it refuses,
 // unless forced: then what the record provably names is ended first, so that a cleared session is not worked on behind
-// the back of the next turn. It returns the file in ended/, or "" where a living keeper ended its turn on our order.
+// the back of the next turn; a record that cannot be used is set aside. It returns the file in ended/, or "" where there
+// is none: a living keeper ended its turn on our order, the turn had concluded, or its record was set aside.
 func (r *Room) Clear(ctx context.Context, key string, force bool) (string, error) {
 	session, err := r.Resolve(key)
 	if err != nil {
@@ -66,6 +68,9 @@ func (r *Room) clearLocked(ctx context.Context, session string, force bool) (str
 	}
 	defer unlock()
 	st, err := r.stand(session)
+	if unusable(err) && force {
+		return "", st, r.setAside(fsstate.Turns, fsstate.Name(session)+".json", err)
+	}
 	if err != nil {
 		return "", st, err
 	}
@@ -79,6 +84,13 @@ func (r *Room) clearLocked(ctx context.Context, session string, force bool) (str
 		return "", st, &BusyError{session, "agent: " + st.owner.Why}
 	case !force && (st.keeper.Verdict != ident.Dead || st.owner.Verdict != ident.Dead):
 		return "", st, &BusyError{session, refusal(st) + " (use --force to clear it all the same)"}
+	}
+	if t.Phase == fsstate.PhaseConcluded { // its end is on disk: there is nothing to bring back
+		err := r.remove(t, "cleared", policy.ReasonCleared)
+		if err == nil {
+			r.dropRunFiles(t.Owner.Instance)
+		}
+		return "", st, err
 	}
 	file, err := r.giveUp(t, policy.ReasonCleared)
 	if err == nil {

@@ -40,6 +40,9 @@ func (r *Room) Interrupt(ctx context.Context, key string, wait time.Duration) (I
 	in.Found = true
 	if st.turn.Phase != fsstate.PhaseStopping { // retired at once, or ended already
 		in.Ended, in.Detail = true, "the turn is over"
+		if r := st.turn.Receipt; st.turn.Phase == fsstate.PhaseConcluded && r != nil && r.Pending {
+			in.Detail = "the turn had concluded; its receipt is due"
+		}
 		return in, nil
 	}
 	if !st.turn.Reported() && st.keeper.Verdict == ident.Dead && st.owner.Verdict != ident.Dead {
@@ -140,6 +143,9 @@ func (r *Room) retireStopped(ctx context.Context, session string) (free bool, de
 	case st.turn == nil || st.turn.Phase == fsstate.PhaseIntended || st.turn.Phase == fsstate.PhaseRunning:
 		return true, "the turn is over", nil
 	case st.keeper.Verdict == ident.Alive:
+		if ident.Stopped(st.turn.Keeper) {
+			return false, fmt.Sprintf("keeper pid %d is stopped, and will end it when SIGCONT lets it go on", st.turn.Keeper.PID), nil
+		}
 		return false, fmt.Sprintf("keeper pid %d is ending it", st.turn.Keeper.PID), nil
 	case st.keeper.Verdict == ident.Dead && st.owner.Verdict == ident.Dead && st.turn.Phase == fsstate.PhaseStopping:
 		return true, "the turn is over", r.remove(st.turn, "interrupted", policy.ReasonInterrupted)

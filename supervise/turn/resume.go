@@ -96,9 +96,10 @@ func (r *Room) restore(session string) (standing, error) {
 		return standing{}, &PermissionError{fmt.Sprintf("resume %s: the record does not verify, so its prompt may be anyone's; read it, and give the prompt yourself", r.Store.Path(fsstate.Ended, t.File))}
 	}
 	t.Ended, t.Attempts, t.Deferrals, t.RetryAt = nil, 0, 0, time.Time{}
-	if t.Phase == fsstate.PhaseStopping || t.Phase == fsstate.PhaseConcluded { // cleared while it was being ended: a person wants it after all
-		t.Phase, t.End, t.Receipt = fsstate.PhaseRunning, nil, nil
+	if t.Phase == fsstate.PhaseConcluded {
+		return standing{}, &UsageError{fmt.Sprintf("session %q: the turn in ended/ had concluded", session)}
 	}
+	t.Phase = fsstate.PhaseRunning // also where it was cleared while it was being stopped: a person wants it after all
 	st := r.look().judge(t, policy.Person)
 	st.ended = t.File
 	return st, nil

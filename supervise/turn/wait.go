@@ -55,8 +55,9 @@ func (j *job) watchHolder(ctx context.Context) {
 	s := j.Room.look()
 	t, err := j.Room.files().Get(j.Request.Session)
 	if err == nil && s.keeper(t).Verdict == ident.Dead && ident.Check(t.Owner) == ident.Alive {
-		j.Say("waiting for the agent of a dead keeper, pid %d", t.Owner.PID)
-		exit, known, err := process.AwaitEnd(ctx, t.Owner)
+		exit, known, err := process.AwaitEnd(ctx, t.Owner, func() {
+			j.Say("waiting for the agent of a dead keeper, pid %d", t.Owner.PID)
+		})
 		if err == nil && known && t.Verified {
 			j.seen = &sighting{t.Owner.Instance, exit}
 		}

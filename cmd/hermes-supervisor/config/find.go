@@ -27,7 +27,8 @@ type Source struct {
 // <userConfigDir>/hermes-supervisor. An empty name is none. It reads no file.
 //
 // Without a name it is never a file of the working directory or below HERMES_HOME, where agents write: a user's
-// configuration folder that is unknown, relative or inside HERMES_HOME is an *Error that asks for a name.
+// configuration folder that is relative or inside HERMES_HOME is an *Error that asks for a name. Where there is none (a
+// cron job or a container without HOME), there is no file and no folder: the Source is zero, and Load gives the defaults.
 func Find(flag string, getenv func(string) string, userConfigDir string) (Source, error) {
 	for _, named := range []string{flag, getenv(Var)} {
 		if named == "" {
@@ -42,7 +43,7 @@ func Find(flag string, getenv func(string) string, userConfigDir string) (Source
 	const remedy = ": name a file with -c or " + Var
 	switch {
 	case userConfigDir == "":
-		return Source{}, &Error{Problem: "the user's configuration folder is not known" + remedy}
+		return Source{}, nil
 	case !filepath.IsAbs(userConfigDir):
 		return Source{}, &Error{File: userConfigDir, Problem: "the user's configuration folder is not absolute" + remedy}
 	}

@@ -48,7 +48,6 @@ func TestTheDefaultIsNeverWhereAgentsWrite(t *testing.T) {
 	for _, tc := range []struct {
 		name, user, home, want string
 	}{
-		{"no folder", "", "", "hermes.toml: the user's configuration folder is not known"},
 		{"folder of the working directory", "conf", "", "conf: the user's configuration folder is not absolute"},
 		{"folder in the home", filepath.Join(dir, ".config"), dir, "lies inside the Hermes home " + dir + ", where agents write"},
 		{"folder is the home", dir, filepath.Join(dir, "hermes-supervisor"), "lies inside the Hermes home"},
@@ -78,5 +77,16 @@ func TestTheDefaultHomeCountsWhereNoneIsNamed(t *testing.T) {
 	}
 	if _, err := Find("", vars, filepath.Join(dir, ".config")); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestWithoutAConfigurationFolderTheDefaultsHold(t *testing.T) {
+	t.Parallel()
+	s, err := Find("", func(string) string { return "" }, "")
+	if err != nil || s != (Source{}) {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if cfg, err := Load(s); err != nil || !cfg.AutoContinue.Enabled || cfg.AutoContinue.MaxAttempts != 2 {
+		t.Errorf("%+v, %v", cfg, err)
 	}
 }

@@ -13,6 +13,9 @@ import (
 // Load reads and checks the configuration. A missing file is the defaults, unless somebody named it. The error is an
 // *Error, and the Config beside it the zero one, which continues nothing.
 func Load(s Source) (Config, error) {
+	if s == (Source{}) {
+		return defaults(""), nil
+	}
 	text, err := read(s.Path)
 	if errors.Is(err, errMissing) && !s.Explicit {
 		return defaults(s.Path), nil
