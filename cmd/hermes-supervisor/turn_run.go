@@ -60,7 +60,11 @@ func (f *runFlags) check() error {
 			return &turn.UsageError{Problem: "--" + flag.name + " is negative"}
 		}
 	}
-	return checkOutcome(f.outcome)
+	if err := checkOutcome(f.outcome); err != nil {
+		f.outcome = "" // nor can this error be written there
+		return err
+	}
+	return nil
 }
 
 func (a *app) turnRunCommand() *cobra.Command {

@@ -43,10 +43,17 @@ type key struct {
 
 func (p proc) key() key { return key{p.pid, p.start} }
 
+// unsettledLooks bounds how often Members looks again at a tree that does not come to rest.
+const unsettledLooks = 20
+
 // Members are the living processes of the tree, the leader included, in no particular order. One that ends while it
 // is being looked at may be missing; one that begins meanwhile as well.
 func (t Tree) Members() ([]ident.Ident, error) {
-	seen, err := newLooker(t).look()
+	looker := newLooker(t)
+	seen, err := looker.look()
+	for looks := 1; err == nil && !seen.settled && looks < unsettledLooks; looks++ { // something died or moved meanwhile
+		seen, err = looker.look()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (r *Room) clearLocked(ctx context.Context, session string, force bool) (str
 	defer unlock()
 	st, err := r.stand(session)
 	if unusable(err) && force {
-		return "", st, r.setAside(fsstate.Turns, fsstate.Name(session)+".json", err)
+		return "", st, r.setAside(fsstate.Name(session)+".json", err)
 	}
 	if err != nil {
 		return "", st, err

@@ -76,7 +76,7 @@ func (j *job) endTree(ctx context.Context, r *run) error {
 		return err
 	case <-j.Orders: // at once, then
 		cancel()
-		<-ended
+		<-ended //nolint:errcheck // ended by our cancel; what counts is the second try
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		return r.tree.End(ctx, killNow)

@@ -178,7 +178,7 @@ func (j *job) update(ctx context.Context, purpose string, change func(t *fsstate
 	defer unlock()
 	disk, err := j.Room.open(j.Request.Session)
 	if unusable(err) {
-		err = j.Room.setAside(fsstate.Turns, fsstate.Name(j.Request.Session)+".json", err)
+		err = j.Room.setAside(fsstate.Name(j.Request.Session)+".json", err)
 	}
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (j *job) reclaim(other *fsstate.Turn) (*fsstate.Turn, error) {
 		return nil, errTaken
 	}
 	forged := &fsstate.CorruptError{Path: j.Room.Store.Path(fsstate.Turns, other.File), Problem: "names another keeper and does not verify"}
-	return j.turn, j.Room.setAside(fsstate.Turns, other.File, forged)
+	return j.turn, j.Room.setAside(other.File, forged)
 }
 
 // unusable tells what became of a marker from a fault of the disk: a link, a FIFO, a file that others may write (a stray

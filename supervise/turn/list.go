@@ -102,7 +102,7 @@ func (r *Room) setAsideListed(err error) {
 	if _, err := r.files().Read(fsstate.Turns, file); err == nil {
 		return
 	}
-	if err := r.setAside(fsstate.Turns, file, corrupt); err != nil {
+	if err := r.setAside(file, corrupt); err != nil {
 		r.log().Warn("broken record not set aside", "error", err.Error())
 	}
 }

@@ -48,13 +48,13 @@ func (r *Room) open(session string) (*fsstate.Turn, error) {
 		return nil, nil
 	}
 	if corrupt, ok := errors.AsType[*fsstate.CorruptError](err); ok {
-		return nil, r.setAside(fsstate.Turns, fsstate.Name(session)+".json", corrupt)
+		return nil, r.setAside(fsstate.Name(session)+".json", corrupt)
 	}
 	return nil, err
 }
 
-func (r *Room) setAside(folder fsstate.Folder, file string, broken error) error {
-	aside, err := r.Store.Quarantine(folder, file, time.Now())
+func (r *Room) setAside(file string, broken error) error {
+	aside, err := r.Store.Quarantine(fsstate.Turns, file, time.Now())
 	if err != nil {
 		return err
 	}
