@@ -150,7 +150,7 @@ func (h *home) startCmd(cmd *exec.Cmd, c call) *keeper {
 	k.cmd.Env = append(k.cmd.Environ(), keeperVar+"="+string(data), "GORACE=atexit_sleep_ms=0")
 	k.cmd.Dir = h.dir
 	k.cmd.Stdout, k.cmd.Stderr = &k.stdout, k.stderr
-	k.cmd.WaitDelay = time.Second // an agent that outlives its keeper has no pipe of ours, but a receipt may
+	k.cmd.WaitDelay = 10 * time.Second // an agent that outlives its keeper has no pipe of ours, but a receipt may
 	if err := k.cmd.Start(); err != nil {
 		h.Fatal(err)
 	}
