@@ -70,6 +70,9 @@ func (a *app) turnResume(cmd *cobra.Command, f *runFlags, keys, argv []string, a
 	for i, key := range keys {
 		if a.ordered.Load() {
 			a.say("%d more not resumed", len(keys)-i)
+			if worst == 0 {
+				worst = 143 // not all of what was asked for is done
+			}
 			break
 		}
 		a.code = 0

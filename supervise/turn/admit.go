@@ -128,20 +128,43 @@ func (r *Room) stand(session string) (standing, error) {
 	s := r.look()
 	if t == nil {
 		if t = s.hermesTurn(session); t == nil {
-			return standing{}, nil
+			var st standing
+			if found, lives := s.stray(session); lives {
+				st.owner = found
+			}
+			return st, nil
 		}
 	}
 	return s.judge(t, policy.Person), nil
 }
 
 func (s *scene) judge(t *fsstate.Turn, by policy.By) standing {
+	s.settle(t)
 	st := standing{turn: t, keeper: s.keeper(t), owner: s.owner(t)}
+	if !t.Verified && st.owner.Verdict != ident.Alive { // what it says of its owner may be anyone's word
+		if found, lives := s.stray(t.Session); lives {
+			st.owner = found
+		}
+	}
 	hermes := t.Origin != nil && t.Reported() // Hermes removes the entry of a turn that ended: one that stands was cut
 	if !hermes && t.Phase != fsstate.PhaseConcluded && t.Crash == nil && !t.Drained && st.keeper.Verdict == ident.Dead && st.owner.Verdict == ident.Dead {
 		t.Unobserved = true
 	}
 	st.facts = s.facts(t, by, st.keeper, st.owner)
 	return st
+}
+
+// settle makes a turn whose request has a recorded end a concluded one: a copy of its record that came back, or that
+// its keeper had no time to remove, must not start it again.
+func (s *scene) settle(t *fsstate.Turn) {
+	if t.RequestID == "" || t.Phase == fsstate.PhaseConcluded {
+		return
+	}
+	o, err := s.room.files().Outcome(t.Session, t.RequestID)
+	if err != nil || o == nil || !o.Verified && s.room.signs() {
+		return
+	}
+	t.Phase, t.End, t.Receipt = fsstate.PhaseConcluded, &o.End, nil
 }
 
 func (j *job) admitFacts(st standing, stopped bool) policy.AdmitFacts {
@@ -151,6 +174,7 @@ func (j *job) admitFacts(st standing, stopped bool) policy.AdmitFacts {
 	}
 	t := st.turn
 	if t == nil {
+		a.Owner = life(st.owner.Verdict)
 		return a
 	}
 	a.Exists, a.Phase, a.Verified = true, t.Phase, t.Verified || !j.Room.signs()
@@ -182,7 +206,7 @@ func (j *job) receipt() *fsstate.Receipt {
 func refusal(st standing) string {
 	switch {
 	case st.turn == nil:
-		return ""
+		return "agent: " + st.owner.Why
 	case st.keeper.Verdict != ident.Dead:
 		return fmt.Sprintf("keeper pid %d: %s", st.turn.Keeper.PID, st.keeper.Why)
 	case st.owner.Verdict != ident.Dead:

@@ -5,6 +5,7 @@ package turn
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -134,4 +135,88 @@ func TestInterruptedReportedTurnHoldsItsSessionWhileItsAgentLives(t *testing.T) 
 	if got := h.texts("prompt"); len(got) != 1 || got[0] != "another prompt" {
 		t.Errorf("prompts %q", got)
 	}
+}
+
+// Whatever became of the marker while the keeper was dead: the agent that lives still has the session.
+func TestAgentWhoseMarkerIsLostOrBrokenStillHoldsItsSession(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(path string) error{
+		"removed":   os.Remove,
+		"broken":    func(path string) error { return os.WriteFile(path, []byte("{{"), 0o600) },
+		"truncated": func(path string) error { return os.Truncate(path, 0) },
+		"forged": func(path string) error {
+			return os.WriteFile(path, []byte(`{"version":1,"session":"`+theSession+`","phase":"running","prompt":"evil","started_at":"2026-01-01T00:00:00Z","owner":{"pid":1}}`), 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			k := h.start(h.run("prompt", "touch", "./here", "await", "never"))
+			h.until("the agent is at work", func() bool { return h.exists("here") })
+			h.launched()
+			k.kill()
+			if err := spoil(h.markerPath()); err != nil {
+				t.Fatal(err)
+			}
+			next := h.run("another prompt", "read")
+			h.start(next).want(Refused, policy.ReasonOwnerAlive, 0)
+			h.killPID(h.started(1))
+			h.start(next).want(Concluded, policy.ReasonSucceeded, 0)
+			h.ran(2)
+		})
+	}
+}
+
+// An agent may have closed its stdin and wiped its environment: its output is held all the same.
+func TestDescendantWithoutStdinAndEnvironmentIsSeenByItsOutput(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.run("prompt", "read")
+	c.Request.Agent.Command = []string{"sh", "-c", `env -i setsid sh -c 'echo $$ > pid; exec sleep 60' </dev/null & wait`}
+	k := h.start(c)
+	h.until("the grandchild runs", func() bool { return h.exists("pid") && h.read("pid") != "" })
+	h.launched()
+	leader := h.mustTurn().Owner.PID
+	k.kill()
+	h.killPID(leader)
+	next := h.run("", "read")
+	h.start(next).want(Refused, policy.ReasonOwnerAlive, 0)
+	pid, err := strconv.Atoi(strings.TrimSpace(h.read("pid")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.killPID(pid)
+	h.start(next).want(Concluded, policy.ReasonSucceeded, 0)
+	h.ran(1)
+}
+
+// A request that concluded stays concluded, also where an earlier run of it was given up.
+func TestGivenUpCopyOfARequestThatConcludedSinceIsNotResumed(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.run("prompt", "read", "once", "./first", "kill", "9")
+	c.Request.ID = "J"
+	c.Settings.MaxAttempts = 0
+	h.start(c).want(GaveUp, policy.ReasonAttemptsExhausted, 0)
+	kept := h.ended()
+	h.start(c).want(Concluded, policy.ReasonSucceeded, 0)
+	if left := h.ended(); len(left) > 0 {
+		t.Errorf("%d copies left in ended/", len(left))
+	}
+	// Nor where the copy comes back, open or given up.
+	kept[0].Ended = nil
+	h.put(kept[0], testKey)
+	h.start(h.resume("read")).want(Concluded, policy.ReasonSucceeded, 0)
+	h.noMarker()
+	h.put(kept[0], testKey)
+	if _, err := h.room.files().Archive(kept[0], string(policy.ReasonStale), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if sessions, _ := h.room.Resumable(); len(sessions) > 0 {
+		t.Errorf("resumable: %v", sessions)
+	}
+	if r := h.start(h.resume("read")).wait(); !r.Usage {
+		t.Errorf("resumed: %+v", r)
+	}
+	h.ran(2)
 }

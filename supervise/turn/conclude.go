@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"hermes-supervisor/fsstate"
@@ -121,12 +122,34 @@ func (j *job) finish(ctx context.Context) (*Outcome, error) {
 	if r := j.turn.Receipt; r != nil {
 		j.dropRunFiles(r.Instance)
 	}
+	j.Room.dropGivenUp(t)
 	if t.RequestID == "" {
 		j.dropRunFiles(t.Owner.Instance)
 	} else {
 		j.dropRunFiles(t.Owner.Instance, ".out", ".err") // a caller that asks again gets the output again
 	}
 	return out, nil
+}
+
+// dropGivenUp removes what ended/ holds of a prompt that has concluded now: given up earlier and asked for again, it
+// must not be brought back a third time. Failing leaves a copy that a person may still see and resume.
+func (r *Room) dropGivenUp(t *fsstate.Turn) {
+	names, err := r.Store.List(fsstate.Ended)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, fsstate.Name(t.Session)+"-") {
+			continue
+		}
+		old, err := r.files().Read(fsstate.Ended, name)
+		if err != nil || old.Session != t.Session || old.Prompt != t.Prompt {
+			continue
+		}
+		if err := r.files().DropEnded(name); err != nil {
+			r.log().Warn("record in ended/ not removed", "file", name, "error", err.Error())
+		}
+	}
 }
 
 // remove retires a concluded or interrupted turn, under its lock: what must outlive the marker is durable before the

@@ -73,7 +73,7 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 		return nil, err
 	}
 	defer witness.Close() //nolint:errcheck // from the fork on, the child's copy alone is the witness
-	if err := j.openOutputs(r); err != nil {
+	if err := errors.Join(j.nameSession(r.instance), j.openOutputs(r)); err != nil {
 		return nil, err
 	}
 
@@ -222,7 +222,7 @@ func (j *job) promptFile(instance, prompt string) (string, error) {
 }
 
 // runSuffixes are the files that one instance has in run/.
-var runSuffixes = []string{".in", ".prompt", ".out", ".err"}
+var runSuffixes = []string{".in", ".prompt", ".out", ".err", sessionSuffix}
 
 // dropRunFiles removes what an ended instance left in run/, but for what is to be kept: the witness stays as long as a
 // record names the instance, that of a turn in ended/ too. Failing leaves a file that the sweep takes later.

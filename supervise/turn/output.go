@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"time"
 
+	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/supervise/process"
 )
 
@@ -46,6 +47,9 @@ func (j *job) openOutput(name string) (*output, error) {
 	file, err := j.Room.Store.NewOutput(name)
 	if err != nil {
 		return nil, err
+	}
+	if err := ident.LockWitness(file); err != nil { // inherited like the witness, and held by whatever still writes
+		return nil, errors.Join(err, file.Close())
 	}
 	return &output{file: file, gone: make(chan struct{}), done: make(chan error, 1)}, nil
 }

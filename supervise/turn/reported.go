@@ -69,7 +69,7 @@ func (r *Room) Begin(ctx context.Context, b Report) (Begun, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := r.makeRoom(st, owner); err != nil {
+	if err := r.makeRoom(b.Session, st, owner); err != nil {
 		return "", err
 	}
 	cwd, _ := os.Getwd() // for `turn resume`; a caller without one has none to come back to
@@ -90,9 +90,11 @@ func (r *Room) Begin(ctx context.Context, b Report) (Begun, error) {
 
 // makeRoom retires what the session held before: the owner's own earlier turn is over when it begins another, a dead
 // one is replaced, and a live one of someone else holds the session.
-func (r *Room) makeRoom(st standing, owner ident.Ident) error {
+func (r *Room) makeRoom(session string, st standing, owner ident.Ident) error {
 	t := st.turn
 	switch {
+	case t == nil && st.owner.Verdict == ident.Alive:
+		return &BusyError{session, refusal(st)}
 	case t == nil:
 		return nil
 	case t.Reported() && t.Owner.PID == owner.PID && t.Owner.Start == owner.Start && t.Owner.BootID == owner.BootID:

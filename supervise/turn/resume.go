@@ -29,15 +29,19 @@ func (r *Room) Resumable() ([]string, []error) {
 			turns = append(turns, v.Turn)
 		}
 	}
+	look := r.look()
 	ended, more := r.files().All(fsstate.Ended)
 	slices.SortFunc(ended, func(a, b *fsstate.Turn) int { return b.StartedAt.Compare(a.StartedAt) }) // newest of a session first
 	for _, t := range ended {
 		if seen[t.Session] || t.Ended == nil {
 			continue
 		}
-		seen[t.Session] = true
+		if look.settle(t); t.Phase == fsstate.PhaseConcluded {
+			continue
+		}
 		switch policy.Reason(t.Ended.Reason) {
 		case policy.ReasonStale, policy.ReasonAttemptsExhausted:
+			seen[t.Session] = true
 			turns = append(turns, t)
 		default:
 		}
@@ -96,6 +100,7 @@ func (r *Room) restore(session string) (standing, error) {
 		return standing{}, &PermissionError{fmt.Sprintf("resume %s: the record does not verify, so its prompt may be anyone's; read it, and give the prompt yourself", r.Store.Path(fsstate.Ended, t.File))}
 	}
 	t.Ended, t.Attempts, t.Deferrals, t.RetryAt = nil, 0, 0, time.Time{}
+	r.look().settle(t)
 	if t.Phase == fsstate.PhaseConcluded {
 		return standing{}, &UsageError{fmt.Sprintf("session %q: the turn in ended/ had concluded", session)}
 	}

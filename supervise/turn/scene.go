@@ -15,6 +15,7 @@ import (
 type scene struct {
 	room    *Room
 	now     time.Time
+	here    ident.Ident // this process: the boot and namespace that it is in
 	tagged  func() (ident.Tagged, error)
 	leases  func() ([]hermes.Lease, error)
 	markers func() ([]hermes.Marker, error)
@@ -22,7 +23,12 @@ type scene struct {
 }
 
 func (r *Room) look() *scene {
+	self, err := ident.Self("")
+	if err != nil {
+		self = ident.Ident{} // then nothing can be judged from here, which everybody takes for unknown
+	}
 	return &scene{
+		here:    self,
 		room:    r,
 		now:     time.Now(),
 		tagged:  sync.OnceValues(ident.ScanTagged),
@@ -74,9 +80,16 @@ func (s *scene) receipt(t *fsstate.Turn) ident.Finding {
 	})
 }
 
+// witness is the witness of an instance: its stdin, and the files that take its output, which are locked the same way.
+// A descendant may have let go of the one and kept another.
 func (s *scene) witness(instance string) ident.Witness {
 	if instance == "" {
 		return ident.WitnessUnknown
+	}
+	for _, suffix := range []string{".out", ".err"} {
+		if ident.ProbeWitness(s.room.Store.Path(fsstate.Run, instance+suffix)) == ident.WitnessHeld {
+			return ident.WitnessHeld
+		}
 	}
 	return ident.ProbeWitness(s.room.Store.Path(fsstate.Run, instance+".in"))
 }
