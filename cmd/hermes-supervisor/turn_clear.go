@@ -24,18 +24,14 @@ keeper or agent is refused with exit code 75; --force ends them first.`,
 			if r, err = a.homeOf(r, args[0], false); err != nil {
 				return err
 			}
-			file, err := r.Clear(cmd.Context(), args[0], force)
+			cleared, err := r.Clear(cmd.Context(), args[0], force)
 			if err != nil {
 				return err
 			}
 			if a.json {
-				return a.printJSON(map[string]any{"session": args[0], "ended_file": file})
+				return a.printJSON(map[string]any{"session": args[0], "ended_file": cleared.File, "detail": cleared.How})
 			}
-			where := "its keeper ended it"
-			if file != "" {
-				where = "moved to ended/" + file
-			}
-			_, err = fmt.Fprintf(a.stdout, "%s cleared: %s\n", printable(args[0]), where)
+			_, err = fmt.Fprintf(a.stdout, "%s cleared: %s\n", printable(args[0]), cleared.How)
 			return err
 		},
 	}

@@ -280,9 +280,9 @@ func TestClearByForceEndsTheOrphanOfADeadKeeper(t *testing.T) {
 	h.until("the agent is at work", func() bool { return h.exists("here") })
 	h.launched()
 	k.kill()
-	file, err := h.room.Clear(t.Context(), theSession, true)
-	if err != nil || file == "" {
-		t.Fatalf("clear: %q, %v", file, err)
+	cleared, err := h.room.Clear(t.Context(), theSession, true)
+	if err != nil || cleared.File == "" {
+		t.Fatalf("clear: %+v, %v", cleared, err)
 	}
 	if !gone(h.started(1)) {
 		t.Error("a cleared session is still worked on")
@@ -295,9 +295,9 @@ func TestClearOfADeadTurnKeepsThePrompt(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	m := h.interrupted("prompt")
-	file, err := h.room.Clear(t.Context(), theSession, false)
-	if err != nil || filepath.Base(file) != file {
-		t.Fatalf("clear: %q, %v", file, err)
+	cleared, err := h.room.Clear(t.Context(), theSession, false)
+	if err != nil || cleared.File == "" || filepath.Base(cleared.File) != cleared.File {
+		t.Fatalf("clear: %+v, %v", cleared, err)
 	}
 	h.wantEnded("prompt", policy.ReasonCleared)
 	if _, err := h.room.Clear(t.Context(), theSession, false); !errors.Is(err, ErrNoTurn) {
