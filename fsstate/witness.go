@@ -56,7 +56,7 @@ func (s *Store) lockedFile(name string, content []byte) (*os.File, error) {
 	if err := fill(s.disk, w, content); err != nil {
 		return nil, err
 	}
-	f, err := s.openBlocking(name)
+	f, err := s.openBlocking(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -83,12 +83,22 @@ func (s *Store) OpenRun(file string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.openBlocking(name)
+	return s.openBlocking(name, os.O_RDONLY)
+}
+
+// OpenOutput opens a file of NewOutput a second time, for whoever follows it: for reading, and for writing so that what
+// has been followed can be freed. It is another open file, so it does not share the first one's lock.
+func (s *Store) OpenOutput(file string) (*os.File, error) {
+	name, err := s.change("open", Run, file)
+	if err != nil {
+		return nil, err
+	}
+	return s.openBlocking(name, os.O_RDWR)
 }
 
 // openBlocking is openSafe for a file that a child may inherit.
-func (s *Store) openBlocking(name string) (*os.File, error) {
-	f, _, err := openSafe(s.disk, s.Path("", name), name, os.O_RDONLY)
+func (s *Store) openBlocking(name string, flag int) (*os.File, error) {
+	f, _, err := openSafe(s.disk, s.Path("", name), name, flag)
 	if err != nil {
 		return nil, err
 	}

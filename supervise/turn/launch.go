@@ -96,6 +96,8 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 	if err != nil {
 		return nil, err
 	}
+	r.out.handOver()
+	r.err.handOver()
 	fault.At("launch.record")
 	t.Phase = fsstate.PhaseRunning
 	t.Owner = identify(r.child.PID(), t.Owner)

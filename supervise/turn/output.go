@@ -17,7 +17,8 @@ import (
 // output is one stream of one run: a file that the agent writes, so that it outlives its keeper and never blocks on
 // it, followed to the keeper's own stream.
 type output struct {
-	file     *os.File // the agent inherits it, appending; the follower reads it by offset
+	file     *os.File // the agent's end, appending and locked; ours only until the fork
+	read     *os.File // what the follower reads, an open file of its own: a keeper must not hold its agent's witness
 	follower *process.Follower
 	held     bool               // nothing was released yet
 	drop     context.CancelFunc // ends the follower without copying
@@ -51,7 +52,11 @@ func (j *job) openOutput(name string) (*output, error) {
 	if err := ident.LockWitness(file); err != nil { // inherited like the witness, and held by whatever still writes
 		return nil, errors.Join(err, file.Close())
 	}
-	return &output{file: file, gone: make(chan struct{}), done: make(chan error, 1)}, nil
+	read, err := j.Room.Store.OpenOutput(name)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &output{file: file, read: read, gone: make(chan struct{}), done: make(chan error, 1)}, nil
 }
 
 // target is what the agent writes to: the file, or (nil receiver) the terminal itself.
@@ -62,6 +67,13 @@ func (o *output) target(terminal *os.File) *os.File {
 	return o.file
 }
 
+// handOver leaves the agent's end to the agent.
+func (o *output) handOver() {
+	if o != nil {
+		_ = o.file.Close()
+	}
+}
+
 // follow starts copying to dst. Held output waits for release.
 func (o *output) follow(ctx context.Context, dst io.Writer, opts process.FollowOptions) {
 	if o == nil {
@@ -69,7 +81,7 @@ func (o *output) follow(ctx context.Context, dst io.Writer, opts process.FollowO
 	}
 	ctx, o.drop = context.WithCancel(ctx)
 	o.held = opts.Hold
-	o.follower = process.NewFollower(o.file, dst, opts)
+	o.follower = process.NewFollower(o.read, dst, opts)
 	go func() { o.done <- o.follower.Run(ctx, o.gone) }()
 }
 
@@ -107,7 +119,8 @@ func (o *output) dropRest() {
 
 func (o *output) close() {
 	if o != nil {
-		_ = o.file.Close()
+		_ = o.file.Close() // closed already, where it was handed over
+		_ = o.read.Close()
 	}
 }
 
