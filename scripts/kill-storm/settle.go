@@ -71,6 +71,9 @@ func (w *worker) hear(c *call, m *marker, ended map[string]string) (rule string)
 		if !p.ordered || c.code != 130 {
 			return fmt.Sprintf("call %s says that %s was interrupted, exit %d; ordered: %t", c.name, p.name, c.code, p.ordered)
 		}
+		if c.wait && m.prompt() == p.name { // its wait was interrupted, not the turn that it waited for
+			return ""
+		}
 		p.end(interrupted)
 	case "gave-up":
 		if _, there := ended[p.name]; !there || c.code != 76 {
