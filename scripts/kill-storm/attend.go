@@ -171,9 +171,9 @@ func (w *worker) killAgents(c *call, kinds ...string) {
 }
 
 // rival starts another call of the same session while one runs. It gives no prompt, so it begins nothing anew; the call
-// itself could, if it gave its prompt without an id and came to its turn only after the rival.
+// itself would, rightly, if it came to its turn only after the rival had brought the prompt that both found to its end.
 func (w *worker) rival(c *call) error {
-	late := c.giving == giveOwn && !c.prompt.id && c.agentAt.IsZero()
+	late := c.giving == giveOwn && c.script.First > 0 && c.agentAt.IsZero()
 	if len(w.open) != 1 || len(c.rivals) > 0 || late {
 		return nil
 	}

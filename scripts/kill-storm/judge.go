@@ -5,7 +5,8 @@ package main
 import "fmt"
 
 // judge holds what the agents of a session wrote against the rules, and says which one is broken, "" for none. The
-// prompts are all that were given in the session.
+// prompts are all that were given in the session. An agent may come to its first line after the order that stops it was
+// seen on disk, if it had been launched before.
 func judge(lines []line, prompts []*prompt) (rule string) {
 	byName := map[string]*prompt{}
 	for _, p := range prompts {
@@ -32,7 +33,7 @@ func judge(lines []line, prompts []*prompt) (rule string) {
 			switch {
 			case p == nil:
 				return fmt.Sprintf("prompt %s has started in a session in which nobody gave it", l.prompt)
-			case p.durable != 0 && l.at > p.durable:
+			case p.durable != 0 && l.at > p.durable && (l.attempt != p.launched || l.attempt <= r.attempt):
 				return fmt.Sprintf("prompt %s has started, attempt %d, %.1f ms after its end was on disk", l.prompt, l.attempt, float64(l.at-p.durable)/1e6)
 			case l.at < lastEnd:
 				return fmt.Sprintf("two runs overlap: prompt %s has started before the run before it ended", l.prompt)

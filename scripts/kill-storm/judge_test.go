@@ -29,6 +29,7 @@ func TestJudge(t *testing.T) {
 	for name, tt := range map[string]struct {
 		log     []string
 		durable int64 // of prompt a
+		stopped bool  // and that end was an order to stop attempt 0
 		want    string
 	}{
 		"a run that ended":                  {log: []string{"start 1 a 0 0", "end 2 a 0 0"}, durable: 3},
@@ -39,12 +40,19 @@ func TestJudge(t *testing.T) {
 		"a fourth start":                    {log: []string{"start 1 a 0 0", "start 2 a 1 0", "start 3 a 2 0", "start 4 a 3 0"}, want: "started 4 times"},
 		"the same attempt again":            {log: []string{"start 1 a 0 0", "start 2 a 1 0", "start 3 a 1 0"}, want: "no attempt was charged"},
 		"a start after the end":             {log: []string{"start 1 a 0 0", "end 2 a 0 0", "start 4 a 1 0"}, durable: 3, want: "after its end was on disk"},
+		"launched before it was stopped":    {log: []string{"start 4 a 0 0"}, durable: 3, stopped: true},
+		"launched after it was stopped":     {log: []string{"start 4 a 1 0"}, durable: 3, stopped: true, want: "after its end was on disk"},
+		"begun anew after it was stopped":   {log: []string{"start 1 a 0 0", "start 4 a 0 0"}, durable: 3, stopped: true, want: "after its end was on disk"},
 		"a prompt of nobody":                {log: []string{"start 1 c 0 0"}, want: "nobody gave it"},
 		"another text than the prompt":      {log: []string{"wrong 1 - 0 0"}, want: "was not given its prompt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rule := judge(written(t, tt.log...), []*prompt{{name: "a", durable: tt.durable}, {name: "b"}})
+			launched := -1
+			if tt.stopped {
+				launched = 0
+			}
+			rule := judge(written(t, tt.log...), []*prompt{{name: "a", durable: tt.durable, launched: launched}, {name: "b", launched: -1}})
 			if !strings.Contains(rule, tt.want) || tt.want == "" && rule != "" {
 				t.Errorf("rule broken: %q, want %q", rule, tt.want)
 			}

@@ -37,7 +37,7 @@ func (w *worker) settle(calls []*call) error {
 			return w.broken(rule)
 		}
 	}
-	unheard := slices.ContainsFunc(calls, func(c *call) bool { return c.died || c.obeyed })
+	unheard := slices.ContainsFunc(calls, func(c *call) bool { return c.died || c.obeyed || c.wait })
 	for _, p := range w.open {
 		if rule := w.look(p, m, ended, unheard); rule != "" {
 			return w.broken(rule)
@@ -102,7 +102,8 @@ func (w *worker) hear(c *call, m *marker, ended map[string]string) (rule string)
 }
 
 // look judges one open prompt by the files. unheard says that what became of it may not have been told by a call: its
-// keeper was killed, or `turn interrupt` has ended what a killed keeper had left.
+// keeper was killed, or the agent that it left was ended by `turn interrupt`, or seen to end by a call that waited to give
+// another prompt.
 func (w *worker) look(p *prompt, m *marker, ended map[string]string, unheard bool) (rule string) {
 	reason, archived := ended[p.name]
 	_, exited := lastEnd(w.log.lines, p.name)
@@ -142,6 +143,9 @@ func (w *worker) lookAtMarker(p *prompt, m *marker) (rule string) {
 	p.ran = p.ran || m.Phase == phaseConcluded && m.End.Code != 130
 	if p.durable == 0 && (m.Phase == phaseStopping || m.Phase == phaseConcluded) {
 		p.durable = mono()
+		if m.Phase == phaseStopping {
+			p.launched = m.Attempts
+		}
 	}
 	return ""
 }

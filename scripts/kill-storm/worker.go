@@ -20,6 +20,7 @@ type prompt struct {
 	seen          bool   // its marker was on disk
 	ran           bool   // its marker said that it concluded, and not by an interrupt
 	durable       int64  // when its end was seen to be on disk, 0: never
+	launched      int    // the attempt that had been launched when the turn was seen to be stopping, -1: never
 	how           string // it came to its end; "" while it is open
 }
 
@@ -82,7 +83,7 @@ func (w *worker) close() {
 func (w *worker) newPrompt() *prompt {
 	p := &prompt{
 		name: fmt.Sprintf("r%dw%dp%d", w.number, w.n, w.given), session: w.session,
-		id: w.rand.IntN(3) == 0, receipt: w.rand.IntN(3) == 0,
+		launched: -1, id: w.rand.IntN(3) == 0, receipt: w.rand.IntN(3) == 0,
 	}
 	w.given++
 	w.all, w.open = append(w.all, p), append(w.open, p)
