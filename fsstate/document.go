@@ -159,6 +159,21 @@ func lower(r rune) rune {
 // Encode is the one text of a document: keys sorted, two spaces of indentation, a newline at the end. The error is that
 // of a value that is no JSON.
 func (d Document) Encode() ([]byte, error) {
+	flat, err := d.compact()
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	out.Grow(len(flat) + len(flat)/4)
+	if err := json.Indent(&out, flat, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// compact is the document with its fields in order and no space between them, which is what a seal is over.
+func (d Document) compact() ([]byte, error) {
 	var flat bytes.Buffer
 	flat.WriteByte('{')
 	for i, key := range slices.Sorted(maps.Keys(d)) {
@@ -176,11 +191,5 @@ func (d Document) Encode() ([]byte, error) {
 		}
 	}
 	flat.WriteByte('}')
-	var out bytes.Buffer
-	out.Grow(flat.Len() + flat.Len()/4)
-	if err := json.Indent(&out, flat.Bytes(), "", "  "); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
+	return flat.Bytes(), nil
 }

@@ -134,7 +134,7 @@ func (h Home) check() error {
 		if h.Profile == "default" {
 			return refuse("is the root home itself, and no folder of its own", nil)
 		}
-		if !plainName.MatchString(h.Profile) {
+		if !PlainName(h.Profile) {
 			return refuse("is no profile name (a-z, 0-9, - and _, at most 64)", nil)
 		}
 		tombstone := filepath.Join(h.Root, profilesFolder, ".deleted", h.Profile)
@@ -214,7 +214,7 @@ func activeProfile(root string) (string, error) {
 	case "hermes", "test", "tmp", "root", "sudo": // Hermes's reserved names
 		return "", &HomeError{Path: root, Profile: name, Problem: "has a reserved name (active_profile)"}
 	}
-	if name != "" && !plainName.MatchString(name) {
+	if name != "" && !PlainName(name) {
 		return "", &HomeError{Path: root, Problem: "active_profile holds no profile name"}
 	}
 	return name, nil

@@ -10,7 +10,7 @@ import (
 )
 
 // Seal sets "mac": the HMAC-SHA256, in hex, over the context (what the document is and where it belongs) and the
-// document's encoding without "mac". Whoever changes a field, or copies the document to another context, cannot make it
+// document's compact encoding without "mac". Whoever changes a field, or copies the document to another context, cannot make it
 // again without the key. With an empty key, or a field that is no JSON, "mac" is removed instead.
 func (d Document) Seal(key []byte, context string) {
 	sum, ok := d.sum(key, context)
@@ -41,7 +41,7 @@ func (d Document) sum(key []byte, context string) ([]byte, bool) {
 	}
 	rest := maps.Clone(d)
 	delete(rest, macKey)
-	text, err := rest.Encode()
+	text, err := rest.compact()
 	if err != nil {
 		return nil, false
 	}

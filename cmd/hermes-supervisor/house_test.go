@@ -17,7 +17,7 @@ const module = "hermes-supervisor"
 // rooms on one floor do not know each other unless it is said here.
 var mayImport = map[string][]string{
 	"cmd/hermes-supervisor":        {"cmd/hermes-supervisor/config", "supervise/turn", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy"},
-	"cmd/hermes-supervisor/config": {},
+	"cmd/hermes-supervisor/config": {"fsstate"}, // which names can be file names
 	"supervise/turn":               {"supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "fsstate/hermes", "policy"},
 	"supervise/process":            {"fsstate/ident"},
 	"fsstate":                      {"fsstate/fault", "fsstate/ident"},

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -110,7 +109,10 @@ func label(session string) string {
 	return fmt.Sprintf("%q", session)
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_:@%+=./,][A-Za-z0-9_:@%+=./,-]*$`)
+// special says whether a shell may take a rune of a word for more than itself.
+func special(r rune) bool {
+	return (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("_:@%+=./,-", r)
+}
 
 // word is a session's key or a path as a shell takes it, in a command that a person may copy; KEY where it would not
 // be one short line.
@@ -118,7 +120,7 @@ func word(s string) string {
 	switch {
 	case len(s) > maxLabel || s == "" || s[0] == '-' || strings.ContainsFunc(s, func(r rune) bool { return r == '\'' || !unicode.IsPrint(r) }):
 		return "KEY"
-	case plainWord.MatchString(s):
+	case !strings.ContainsFunc(s, special):
 		return s
 	}
 	return "'" + s + "'"

@@ -86,6 +86,7 @@ func prepare(ctx context.Context, dir string, pairs int, out io.Writer) (*bench,
 	}
 	for _, build := range [][]string{{b.binary, "hermes-supervisor/cmd/hermes-supervisor"}, {b.tiny, source}} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", build[0], build[1])
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return b, fmt.Errorf("build %s: %w\n%s", build[1], err, text)
 		}

@@ -18,6 +18,7 @@ const (
 	heartbeatEvery = 10 * time.Second // the marker's mtime: the last proof of life that others see
 	stallLadder    = 5 * time.Second
 	drainLadder    = 5 * time.Second
+	settledAfter   = time.Second // what started stays up for minutes or hours from here on
 )
 
 // killNow is the last rung alone.
@@ -54,6 +55,8 @@ func (j *job) await(ctx context.Context) ending {
 	defer drainBy.Stop()
 	beat := time.NewTicker(heartbeatEvery)
 	defer beat.Stop()
+	settled := time.NewTimer(settledAfter)
+	defer settled.Stop()
 	stall := never()
 	defer stall.Stop()
 	if j.Request.Stall > 0 {
@@ -123,6 +126,8 @@ func (j *job) await(ctx context.Context) ending {
 				j.Say("the turn is being interrupted")
 				stop(process.InterruptLadder())
 			}
+		case <-settled.C:
+			process.GiveBackMemory()
 		case <-beat.C:
 			if err := j.Room.files().Heartbeat(j.Request.Session, time.Now()); err != nil {
 				j.Room.log().Warn("heartbeat not written", "error", err.Error())

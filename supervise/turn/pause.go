@@ -37,16 +37,23 @@ func (r *Room) Paused() Pause {
 	if err != nil {
 		return Pause{Err: err}
 	}
-	var p Pause
+	p := decodePause(data)
+	if p.Err != nil {
+		p.Err = fmt.Errorf("read %s: %w", r.Store.Path(fsstate.Requests, pauseFile), p.Err)
+	}
+	if !p.inForce(time.Now()) {
+		return Pause{}
+	}
+	return p
+}
+
+func decodePause(data []byte) (p Pause) {
 	doc, err := fsstate.DecodeDocument(data, pauseVersion)
 	if err == nil {
 		err = json.Unmarshal(doc["pause"], &p)
 	}
 	if err != nil {
-		return Pause{Err: fmt.Errorf("read %s: %w", r.Store.Path(fsstate.Requests, pauseFile), err)}
-	}
-	if !p.inForce(time.Now()) {
-		return Pause{}
+		return Pause{Err: err}
 	}
 	return p
 }

@@ -65,7 +65,7 @@ func (r *Room) leaveStopMark(session string) error {
 
 // stopAsked tells whether a stop request precedes the marker of a keeper that started at the given moment. The mark
 // stays until it expires: it orders every keeper that had started by then, and no later one. It is called under the
-// session's lock. A mark that cannot be understood stops nothing.
+// session's lock. A mark that cannot be understood stops nothing and is removed.
 func (r *Room) stopAsked(session string, started Moment) (bool, error) {
 	file := stopFile(session)
 	data, _, err := r.Store.Read(fsstate.Requests, file)
@@ -75,13 +75,22 @@ func (r *Room) stopAsked(session string, started Moment) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var mark stopMark
-	doc, err := fsstate.DecodeDocument(data, stopVersion)
-	if err != nil || json.Unmarshal(doc["stop"], &mark) != nil {
-		return false, r.Store.Remove(fsstate.Requests, file)
-	}
-	if age := Now().since(mark.Moment); age < 0 || age > stopLife { // one from the future would stop everybody until then
+	mark, valid := decodeStopMark(data, Now())
+	if !valid {
 		return false, r.Store.Remove(fsstate.Requests, file)
 	}
 	return mark.Session == session && mark.since(started) >= 0, nil
+}
+
+// decodeStopMark returns a mark that can be understood and has not expired. One from the future would stop everybody
+// until then.
+func decodeStopMark(data []byte, now Moment) (mark stopMark, valid bool) {
+	doc, err := fsstate.DecodeDocument(data, stopVersion)
+	if err != nil || json.Unmarshal(doc["stop"], &mark) != nil {
+		return stopMark{}, false
+	}
+	if age := now.since(mark.Moment); age < 0 || age > stopLife {
+		return stopMark{}, false
+	}
+	return mark, true
 }

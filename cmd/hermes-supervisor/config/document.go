@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 )
@@ -44,8 +45,11 @@ func parse(file, text string) (doc *document, err error) {
 	return doc, nil
 }
 
-// definedTwice is how the parser says it; the key of the error itself is then the table's.
-var definedTwice = regexp.MustCompile(`^Key '(.*)' (has already been defined|was already created .*)\.$`)
+// definedTwice is how the parser says it; the key of the error itself is then the table's. Compiled when it is needed:
+// every start of the program would pay for it.
+var definedTwice = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^Key '(.*)' (has already been defined|was already created .*)\.$`)
+})
 
 func syntaxError(file string, err error) error {
 	fault, ok := errors.AsType[toml.ParseError](err)
@@ -53,7 +57,7 @@ func syntaxError(file string, err error) error {
 		return &Error{File: file, Problem: "is no TOML: " + err.Error()}
 	}
 	e := &Error{File: file, Line: fault.Position.Line, Col: fault.Position.Col, Key: fault.LastKey}
-	if m := definedTwice.FindStringSubmatch(fault.Message); m != nil {
+	if m := definedTwice().FindStringSubmatch(fault.Message); m != nil {
 		e.Key, e.Problem = m[1], "is defined twice"
 	} else {
 		e.Problem = "is no TOML: " + strings.TrimSuffix(fault.Message, ".")

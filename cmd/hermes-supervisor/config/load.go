@@ -4,10 +4,11 @@ import (
 	"errors"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 
 	"github.com/BurntSushi/toml"
+
+	"hermes-supervisor/fsstate"
 )
 
 // Load reads and checks the configuration. A missing file is the defaults, unless somebody named it. The error is an
@@ -60,8 +61,6 @@ func (d *document) autoContinue(path []string, value any, into *AutoContinue) er
 	return nil
 }
 
-var agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-
 func (d *document) agents(path []string, value any, into map[string]Agent) error {
 	table, ok := value.(map[string]any)
 	if !ok {
@@ -72,7 +71,7 @@ func (d *document) agents(path []string, value any, into map[string]Agent) error
 		if _, ok := table[name].(map[string]any); !ok {
 			return d.fault(at, "must be a table [agent.NAME], not "+kind(table[name]), "")
 		}
-		if !agentName.MatchString(name) {
+		if !fsstate.PlainName(name) {
 			return d.fault(at, "is no agent name (up to 64 of a-z, 0-9, _ and -, a letter or digit first)", "")
 		}
 		var agent Agent

@@ -1,0 +1,51 @@
+package turn
+
+import (
+	"testing"
+	"time"
+
+	"hermes-supervisor/fsstate"
+)
+
+// Whatever stands in the two small files of orders, reading them ends, and errs on the side that is stated: an order to
+// pause that cannot be understood is in force, a stop request that cannot be understood stops nothing.
+
+func FuzzPauseMark(f *testing.F) {
+	f.Add([]byte(`{"version":1,"pause":{"on":true,"since":"2026-07-01T10:00:00Z"}}`))
+	f.Add([]byte(`{"version":1,"pause":{"on":true,"since":"2026-07-01T10:00:00Z","until":"2026-07-01T11:00:00Z"}}`))
+	f.Add([]byte(`{"version":1,"pause":{"on":false}}`))
+	f.Add([]byte(`{"version":1,"pause":[]}`))
+	f.Add([]byte(`{"version":2}`))
+	f.Add([]byte(``))
+	now := time.Date(2026, 7, 1, 10, 30, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p := decodePause(data)
+		if p.Err != nil && !p.inForce(now) {
+			t.Errorf("an order that cannot be read (%v) is not in force", p.Err)
+		}
+		if _, err := fsstate.DecodeDocument(data, pauseVersion); err != nil && p.Err == nil {
+			t.Errorf("no document (%v), and no error: %+v", err, p)
+		}
+	})
+}
+
+func FuzzStopMark(f *testing.F) {
+	f.Add([]byte(`{"version":1,"stop":{"session":"s","boot_id":"b","uptime_ns":5,"at":"2026-07-01T10:00:00Z"}}`))
+	f.Add([]byte(`{"version":1,"stop":{"session":"s","uptime_ns":-9223372036854775808,"at":"0001-01-01T00:00:00Z"}}`))
+	f.Add([]byte(`{"version":1,"stop":null}`))
+	f.Add([]byte(`{"version":1}`))
+	f.Add([]byte(``))
+	now := Moment{BootID: "b", Uptime: time.Minute, Wall: time.Date(2026, 7, 1, 10, 0, 30, 0, time.UTC)}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		mark, valid := decodeStopMark(data, now)
+		if !valid {
+			if mark != (stopMark{}) {
+				t.Errorf("a mark that is not valid came with content: %+v", mark)
+			}
+			return
+		}
+		if age := now.since(mark.Moment); age < 0 || age > stopLife {
+			t.Errorf("a mark of age %v is valid", age)
+		}
+	})
+}
