@@ -37,7 +37,7 @@ func init() {
 
 // playTracer is a process of its own: a tracer takes over the waiting for its tracees, which in the tests' process
 // would be taken from os/exec. It is told a keeper's pid and the path of its marker, says "attached", and holds the
-// first process that the keeper forks when the marker is there: "held PID". Its own end lets everything go on.
+// first process that the keeper forks when the marker says "intended": "held PID". Its own end lets everything go on.
 func playTracer(args []string) int {
 	runtime.LockOSThread() // a tracee belongs to the thread that attached it
 	keeper := must(strconv.Atoi(args[0]))
@@ -62,7 +62,7 @@ func playTracer(args []string) int {
 		event := int(status) >> 16
 		switch {
 		case event == unix.PTRACE_EVENT_STOP && status.StopSignal() == syscall.SIGTRAP:
-			if tgid(tid) != keeper && exists(args[1]) {
+			if tgid(tid) != keeper && intended(args[1]) {
 				fmt.Fprintln(os.Stdout, "held", tid) // and it stays in this stop
 				continue
 			}
@@ -119,6 +119,11 @@ func tgid(tid int) int {
 	return n
 }
 
+func intended(marker string) bool {
+	text, err := os.ReadFile(marker)
+	return err == nil && bytes.Contains(text, []byte(strconv.Quote(fsstate.PhaseIntended)))
+}
+
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -137,7 +142,11 @@ type heldLaunch struct {
 // holdLaunch starts a keeper and holds the process that it forks for the agent.
 func holdLaunch(t *testing.T) *heldLaunch {
 	t.Helper()
-	h := newHome(t)
+	return newHome(t).holdLaunch(t)
+}
+
+func (h *home) holdLaunch(t *testing.T) *heldLaunch {
+	t.Helper()
 	c := h.run("prompt", "say", "@"+h.markerPath(), "await", "./go", "exit", "3")
 	gated := c
 	gated.Gate = h.file("gate")
@@ -210,6 +219,27 @@ func TestKeeperKilledBetweenForkAndExec(t *testing.T) {
 	h.touch("go")
 	h.awaitGone(agent)
 	if o := h.start(h.call).want(Concluded, policy.ReasonHandledError, 3); o.Attempts != 1 {
+		t.Errorf("attempts %d", o.Attempts)
+	}
+	h.ran(2)
+	h.noMarker()
+}
+
+func TestContinuationIsChargedBeforeItsFork(t *testing.T) {
+	t.Parallel()
+	before := newHome(t)
+	before.interrupted("prompt")
+	h := before.holdLaunch(t)
+	if m := h.mustTurn(); m.Phase != fsstate.PhaseIntended || m.Attempts != 1 {
+		t.Errorf("a continuation is forked, and the marker is %s with %d attempts", m.Phase, m.Attempts)
+	}
+	h.keeper.signal(syscall.SIGKILL)
+	h.until("the keeper is gone", func() bool { return gone(h.keeper.cmd.Process.Pid) })
+	h.release()
+	agent := h.started(1)
+	h.touch("go")
+	h.awaitGone(agent)
+	if o := h.start(h.call).want(Concluded, policy.ReasonHandledError, 3); o.Attempts != 2 {
 		t.Errorf("attempts %d", o.Attempts)
 	}
 	h.ran(2)
