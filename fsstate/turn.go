@@ -215,7 +215,17 @@ func (ts TurnFiles) read(folder Folder, file string) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := ts.Store.Path(folder, file)
+	t, err := ts.decode(ts.Store.Path(folder, file), data)
+	if err != nil {
+		return nil, err
+	}
+	t.LastSeen = info.ModTime
+	t.File = file
+	return t, nil
+}
+
+// decode is read without the file, which its errors name by path.
+func (ts TurnFiles) decode(path string, data []byte) (*Turn, error) {
 	doc, err := decodeAt(path, data, TurnVersion)
 	if err != nil {
 		return nil, err
@@ -238,24 +248,27 @@ func (ts TurnFiles) read(folder Folder, file string) (*Turn, error) {
 	}
 	t.unknown = rest
 	t.Verified = doc.Verify(ts.Key, ts.context())
-	t.LastSeen = info.ModTime
-	t.File = file
 	return t, nil
 }
 
 func (ts TurnFiles) write(folder Folder, file string, t *Turn) error {
-	doc, err := documentOf(t, TurnVersion, t.unknown)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", ts.Store.Path(folder, file), err)
-	}
-	if t.Verified && len(ts.Key) > 0 {
-		doc.Seal(ts.Key, ts.context())
-	}
-	data, err := doc.Encode()
+	data, err := ts.encode(t)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", ts.Store.Path(folder, file), err)
 	}
 	return ts.Store.Write(folder, file, data)
+}
+
+// encode is a turn's document; sealed if it verified when it was read.
+func (ts TurnFiles) encode(t *Turn) ([]byte, error) {
+	doc, err := documentOf(t, TurnVersion, t.unknown)
+	if err != nil {
+		return nil, err
+	}
+	if t.Verified && len(ts.Key) > 0 {
+		doc.Seal(ts.Key, ts.context())
+	}
+	return doc.Encode()
 }
 
 // context ties a record to its home: one copied in from another home is not verified there.
