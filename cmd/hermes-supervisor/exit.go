@@ -31,7 +31,7 @@ const exitCodesText = `  0    done
   1    failed
   2    usage: the command line or the request is wrong; nothing was written
   74   state could not be read or written
-  75   busy, try again later: a living owner, a pause, a lock, a receipt that is due
+  75   busy, try again later: a living owner, a pause, a lock, a receipt that is due; or the turn was left open
   76   gave up: attempts exhausted or too old; the turn is in ended/
   77   not permitted: the record does not verify
   78   configuration

@@ -3,6 +3,7 @@
 package turn
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"runtime"
@@ -19,8 +20,9 @@ import (
 	"hermes-supervisor/policy"
 )
 
-// A keeper is killed, or stopped and woken, at every point of every durable step, and what is left is judged by the
-// agents' own log, the process table and the files.
+// A keeper is killed, or stopped and woken, at every point of every durable step; while it is stopped, the agent and the
+// launcher that stands before it are killed, or stopped and woken, too. What is left is judged by the agents' own log, the
+// process table and the files.
 
 // The kernel gives a signal that a process sends to itself to the leader thread, and lets another thread that has sent
 // it go on for a while, past the point: a keeper that is to stop passes its points on the leader thread.
@@ -142,6 +144,8 @@ type scenario struct {
 	moment
 	story
 	call call
+
+	behind bool // a launcher stands before the agent
 }
 
 func TestFaultAtEveryPoint(t *testing.T) {
@@ -159,13 +163,17 @@ func TestFaultAtEveryPoint(t *testing.T) {
 		})
 		t.Run(name+" stop", func(t *testing.T) {
 			t.Parallel()
-			newScenario(t, m).stopped(false)
+			newScenario(t, m).stopped("", 0)
 		})
-		if m.works {
-			t.Run(name+" stop, agent killed", func(t *testing.T) {
-				t.Parallel()
-				newScenario(t, m).stopped(true)
-			})
+		for _, whom := range []string{"agent", "launcher"} {
+			for what, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
+				if m.works {
+					t.Run(name+" stop, "+whom+" "+what, func(t *testing.T) {
+						t.Parallel()
+						newScenario(t, m).stopped(whom, sig)
+					})
+				}
+			}
 		}
 	}
 }
@@ -258,8 +266,19 @@ func (s *scenario) endAgents(agents []int) {
 	}
 }
 
-func (s *scenario) stopped(killAgent bool) {
+// launch puts a launcher between the keeper and the agent, which is the owner then.
+func (s *scenario) launch() {
+	s.behind = true
+	s.call.Request.Agent.Command = append([]string{"/bin/sh", "-c", `"$@"; exit $?`, "sh"}, s.call.Request.Agent.Command...)
+}
+
+// stopped stops the keeper at the moment and wakes it again, and in between kills or stops (and wakes) the agent, or the
+// launcher that stands between the two.
+func (s *scenario) stopped(whom string, sig syscall.Signal) {
 	s.Helper()
+	if whom == "launcher" {
+		s.launch()
+	}
 	k := s.provoke("stop")
 	agents := s.agents()
 	s.judge(agents, ident.Alive)
@@ -270,11 +289,30 @@ func (s *scenario) stopped(killAgent bool) {
 		s.refusedBeside(k)
 	}
 	runs := s.runs
-	if killAgent {
+	var victims []int
+	switch whom {
+	case "agent":
+		victims = agents
+	case "launcher":
 		for _, pid := range agents {
-			s.killPID(pid)
+			if parent := parentOf(s.T, pid); slices.Contains(agents, parent) {
+				victims = []int{parent}
+			}
 		}
+		if len(victims) == 0 {
+			s.Fatalf("no launcher among %v", agents)
+		}
+	}
+	for _, pid := range victims {
+		if err := syscall.Kill(pid, sig); err != nil {
+			s.Fatal(err)
+		}
+		s.until("the signal has come", func() bool { return gone(pid) || sig == syscall.SIGSTOP && procState(pid) == 'T' })
+	}
+	if whom != "" {
 		s.refusedBeside(k)
+	}
+	if sig == syscall.SIGKILL {
 		if s.gates == 1 { // its second run is the one that would have concluded
 			runs++
 		}
@@ -283,6 +321,11 @@ func (s *scenario) stopped(killAgent bool) {
 		}
 	}
 	k.signal(syscall.SIGCONT)
+	if sig == syscall.SIGSTOP {
+		for _, pid := range victims {
+			_ = syscall.Kill(pid, syscall.SIGCONT) // an interrupt has woken and ended it by now
+		}
+	}
 	s.open(2)
 	k.want(s.end.state, s.end.reason, s.end.code)
 	s.ran(runs)
@@ -313,7 +356,11 @@ func (s *scenario) refusedBeside(k *keeper) {
 // judge holds the marker against what really lives.
 func (s *scenario) judge(agents []int, keeper ident.Verdict) {
 	s.Helper()
-	if s.works != (len(agents) == 1) && keeper == ident.Alive || len(agents) > 1 {
+	one := 1
+	if s.behind {
+		one = 2
+	}
+	if s.works != (len(agents) == one) && keeper == ident.Alive || len(agents) > one {
 		s.Fatalf("at %s these agents live: %v", s.point, agents)
 	}
 	m := s.turn()
@@ -414,4 +461,18 @@ func TestKeeperKilledWhileItTakesBackAFailedLaunch(t *testing.T) {
 			s.finished()
 		})
 	}
+}
+
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	ppid, err := strconv.Atoi(fields[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ppid
 }

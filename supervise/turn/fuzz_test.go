@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -15,6 +16,8 @@ func FuzzPauseMark(f *testing.F) {
 	f.Add([]byte(`{"version":1,"pause":{"on":true,"since":"2026-07-01T10:00:00Z","until":"2026-07-01T11:00:00Z"}}`))
 	f.Add([]byte(`{"version":1,"pause":{"on":false}}`))
 	f.Add([]byte(`{"version":1,"pause":[]}`))
+	f.Add([]byte(`{"version":1,"pause":null}`))
+	f.Add([]byte(`{"version":1,"pause":{}}`))
 	f.Add([]byte(`{"version":2}`))
 	f.Add([]byte(``))
 	now := time.Date(2026, 7, 1, 10, 30, 0, 0, time.UTC)
@@ -23,8 +26,12 @@ func FuzzPauseMark(f *testing.F) {
 		if p.Err != nil && !p.inForce(now) {
 			t.Errorf("an order that cannot be read (%v) is not in force", p.Err)
 		}
-		if _, err := fsstate.DecodeDocument(data, pauseVersion); err != nil && p.Err == nil {
+		doc, err := fsstate.DecodeDocument(data, pauseVersion)
+		if err != nil && p.Err == nil {
 			t.Errorf("no document (%v), and no error: %+v", err, p)
+		}
+		if err == nil && p.Err == nil && !bytes.Contains(doc["pause"], []byte("true")) && !bytes.Contains(doc["pause"], []byte("false")) {
+			t.Errorf("an order that does not say whether it is on is understood: %s", doc["pause"])
 		}
 	})
 }

@@ -47,10 +47,19 @@ func (r *Room) Paused() Pause {
 	return p
 }
 
+// decodePause takes for an order only what says in so many words whether it is one.
 func decodePause(data []byte) (p Pause) {
 	doc, err := fsstate.DecodeDocument(data, pauseVersion)
 	if err == nil {
 		err = json.Unmarshal(doc["pause"], &p)
+	}
+	var said struct {
+		On *bool `json:"on"`
+	}
+	if err == nil {
+		if err = json.Unmarshal(doc["pause"], &said); err == nil && said.On == nil {
+			err = errors.New("it does not say whether it is on")
+		}
 	}
 	if err != nil {
 		return Pause{Err: err}
