@@ -56,7 +56,8 @@ type Turn struct {
 	End          *End        `json:"end,omitempty"`
 	Receipt      *Receipt    `json:"receipt,omitempty"`
 	Origin       *Origin     `json:"origin,omitempty"`
-	Ended        *Retirement `json:"ended,omitempty"` // only in ended/
+	ContinuedBy  string      `json:"continued_by,omitempty"` // "run": its keeper was started by the supervisor, whose ordered stop ends it
+	Ended        *Retirement `json:"ended,omitempty"`        // only in ended/
 
 	// What is known about the file rather than written in it.
 	Verified bool      `json:"-"` // the HMAC held when it was read; only such a turn is sealed again, so that no rewrite vouches for a forged one
@@ -275,7 +276,7 @@ func (ts TurnFiles) encode(t *Turn) ([]byte, error) {
 func (ts TurnFiles) context() string { return "turn\x00" + ts.Store.Home().Path }
 
 // decodeAt is DecodeDocument for the content of a file, which its errors name.
-func decodeAt(path string, data []byte, version int) (Document, error) {
+func decodeAt(path string, data []byte, version int) (Document, error) { //nolint:unparam // each kind of document has its own
 	doc, err := DecodeDocument(data, version)
 	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
 		return nil, &CorruptError{Path: path, Problem: corrupt.Problem}
@@ -287,7 +288,7 @@ func decodeAt(path string, data []byte, version int) (Document, error) {
 }
 
 // documentOf is v as a document of a version, with the unknown fields of the file that it came from.
-func documentOf(v any, version int, unknown Document) (Document, error) {
+func documentOf(v any, version int, unknown Document) (Document, error) { //nolint:unparam // each kind of document has its own
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err

@@ -49,6 +49,34 @@ func (s *Store) NewWitness(instance string, content []byte) (*os.File, error) {
 	return nil, fmt.Errorf("witness %s: %w", s.Path(Run, file), err)
 }
 
+// SpareWitness makes the witness of a launch to come, durable and held by nobody, so that the launch has nothing to wait
+// for: TakeWitness. Until somebody names the instance, nobody concludes anything from it.
+func (s *Store) SpareWitness(instance string) error {
+	f, err := s.NewWitness(instance, nil)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// TakeWitness opens and locks what SpareWitness made; what comes back is as from NewWitness. The error wraps
+// fs.ErrNotExist when it is gone and ident.ErrWitnessHeld when somebody has taken it.
+func (s *Store) TakeWitness(instance string) (*os.File, error) {
+	name, err := s.change("witness", Run, instance+".in")
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.openBlocking(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	if err := ident.LockWitness(f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // lockedFile makes a file with its content durable and gives it opened anew: read-only, so that an agent cannot change
 // what it was asked, and locked.
 func (s *Store) lockedFile(name string, content []byte) (*os.File, error) {

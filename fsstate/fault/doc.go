@@ -33,3 +33,9 @@ var Points = []string{
 	"archive.remove",    // the copy in ended/ is durable, the marker is there too
 	"archive.durable",   // the marker is gone
 }
+
+// ServicePoints are those that only the runner of a service passes, beside the first six of Points.
+var ServicePoints = []string{
+	"service.fork",   // the launch is durable, nothing was forked
+	"service.record", // the service runs, its pid is not on disk
+}

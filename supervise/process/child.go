@@ -1,7 +1,9 @@
 package process
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -14,6 +16,11 @@ type Spec struct {
 	Env  []string // the whole environment, see ChildEnv; nil: ours
 	// The standard streams are files, which nobody has to drain for the child. nil is the null device.
 	Stdin, Stdout, Stderr *os.File
+	// Terminal gives the child our controlling terminal, which the three streams then are, for as long as it lives: see
+	// terminal.go. A program that is to have it from its first instruction on is started by way of TakeTerminal.
+	Terminal bool
+	// Witness is inherited as descriptor 3, where stdin cannot be it; nil: nothing is. On Unix only.
+	Witness *os.File
 }
 
 // StartError says that a program could not be started. Nothing runs.
@@ -34,7 +41,8 @@ type Child struct {
 	done chan struct{}
 	exit Exit // written before done is closed
 
-	suspended bool // created and not yet resumed, on Windows
+	suspended bool  // created and not yet resumed, on Windows
+	loan      *loan // nil: it has not got our terminal
 }
 
 // PID is its process id, also after its end.
@@ -98,11 +106,28 @@ func launch(s Spec) (*Child, error) {
 		}
 		files[i] = null
 	}
+	if s.Witness != nil {
+		files = append(files, s.Witness)
+	}
 	c, err := startProcess(path, s, files)
 	if err != nil {
+		if st, derr := os.Stat(s.Dir); s.Dir != "" && (derr != nil || !st.IsDir()) {
+			err = fmt.Errorf("working directory %w", dirError(s.Dir, derr))
+		}
 		return nil, &StartError{Argv0: s.Argv[0], Err: cause(err)}
 	}
 	return c, nil
+}
+
+// dirError is why nothing can be started in a folder: the system's own error names the program instead.
+func dirError(dir string, err error) error {
+	if in, ok := errors.AsType[*fs.PathError](err); ok {
+		err = in.Err
+	}
+	if err == nil {
+		err = errors.New("not a directory")
+	}
+	return fmt.Errorf("%s: %w", dir, err)
 }
 
 // cause takes the name that StartError already gives off an error of LookPath.

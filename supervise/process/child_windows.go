@@ -18,6 +18,9 @@ import (
 // group of its own, so that CTRL_BREAK reaches it and not us. The last handle of the job, and with it everything in it,
 // goes with the Child.
 func startProcess(path string, s Spec, files []*os.File) (*Child, error) {
+	if s.Terminal || s.Witness != nil {
+		return nil, fmt.Errorf("hand over the terminal: %w on Windows", errors.ErrUnsupported)
+	}
 	job, err := newJob(s.Env)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ func TestChooseMembers(t *testing.T) {
 	}
 	dead := func(q proc) proc { q.living = false; return q }
 	foreign := func(q proc) proc { q.mine = false; return q }
+	grouped := func(q proc, pgid int) proc { q.pgid = pgid; return q }
 	lead := ident.Ident{PID: 20, Start: 2000}
 	tests := []struct {
 		name  string
@@ -35,6 +36,14 @@ func TestChooseMembers(t *testing.T) {
 		{
 			name: "an orphan in the leader's session", tree: Tree{Instance: inst, Leader: lead},
 			procs: []proc{p(30, self, 20), p(31, 30, 31)}, want: []int{30, 31},
+		},
+		{
+			name: "an orphan in the group of a leader in our session", tree: Tree{Instance: inst, Leader: lead},
+			procs: []proc{grouped(p(20, self, self), 20), grouped(p(30, self, self), 20), grouped(p(31, self, self), 31)}, want: []int{20, 30},
+		},
+		{
+			name: "our own session's other processes", tree: Tree{Instance: inst, Leader: lead},
+			procs: []proc{grouped(p(20, self, self), 20), p(30, self, self), grouped(p(31, self, self), 20)}, tags: map[int]string{31: "bb"}, want: []int{20},
 		},
 		{
 			name: "in a session of the leader's number, but of another launch", tree: Tree{Instance: inst, Leader: lead},

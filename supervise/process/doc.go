@@ -20,6 +20,9 @@
 //   - A child outlives its supervisor on Unix. There is no parent-death signal (it would also fire when a thread of
 //     ours ends) and no pipe between the two: output goes to a file, which blocks nobody when the reader is gone.
 //
+// A child may be given our controlling terminal (Spec.Terminal): see terminal_unix.go. It is then in our session, and
+// what it became is found by descent, its group and the tag; a process in our session that is none of these is not its.
+//
 // What it does not do: it decides nothing (when to stop, whether to start again), writes no record, and does not
 // know what a turn or a service is. It starts no shell.
 //

@@ -131,13 +131,13 @@ func (e *ender) within(s Scope, members []proc) []proc {
 }
 
 // ownGroup tells whether all of p's group belongs to the tree. A group lies within one session, and a session holds
-// only descendants of the process that made it: a session that is not ours was made below us. Of an orphan's tree,
-// only the leader's session is known to be such a one.
+// only descendants of the process that made it: a session that is not ours was made below us. In ours, where a leader
+// with our terminal is, only its own group is known to be such a one; of an orphan's tree, only the leader's session.
 func (e *ender) ownGroup(p proc) bool {
 	if e.tree.Orphan {
 		return p.sid == e.tree.Leader.PID && p.pgid == e.tree.Leader.PID && p.pgid > 1
 	}
-	return p.pgid > 1 && p.sid > 1 && p.sid != ownSession()
+	return p.pgid > 1 && p.sid > 1 && (p.sid != ownSession() || p.pgid == e.tree.Leader.PID)
 }
 
 // tell signals those who have not had the signal, everybody for SIGKILL, and says how many had it for the first time.

@@ -15,9 +15,9 @@ var managerVars = []string{
 }
 
 // ChildEnv returns the environment of a child: base without the service manager's variables (see sd_notify(3) and
-// systemd.exec(5)) and without those that set names, then set, sorted by name. A manager's variable that is to be
-// passed on is named in set. Names are compared without regard to case on Windows.
-func ChildEnv(base []string, set map[string]string) []string {
+// systemd.exec(5)), those of unset and those that set names, then set, sorted by name. A manager's variable that is to
+// be passed on is named in set. Names are compared without regard to case on Windows.
+func ChildEnv(base []string, set map[string]string, unset ...string) []string {
 	dropped := func(name string) bool {
 		if _, ok := set[name]; ok {
 			return true
@@ -29,7 +29,9 @@ func ChildEnv(base []string, set map[string]string) []string {
 				}
 			}
 		}
-		return slices.Contains(managerVars, name)
+		return slices.Contains(managerVars, name) || slices.ContainsFunc(unset, func(n string) bool {
+			return n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name)
+		})
 	}
 	env := make([]string, 0, len(base)+len(set))
 	for _, kv := range base {

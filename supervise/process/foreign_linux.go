@@ -25,17 +25,20 @@ func awaitForeign(ctx context.Context, id ident.Ident, ready func()) (Exit, bool
 	switch {
 	case errors.Is(err, syscall.ESRCH):
 		return Exit{}, false, nil
-	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EPERM): // an old kernel, a sandbox
+	case err != nil: // an old kernel, a sandbox, too many open files
 		ready()
 		return pollForeign(ctx, id)
-	case err != nil:
-		return Exit{}, false, fmt.Errorf("open a handle of pid %d: %w", id.PID, err)
 	}
 	f := os.NewFile(uintptr(fd), "pidfd")
-	defer f.Close()                     //nolint:errcheck // nothing to lose
-	if ident.Check(id) != ident.Alive { // looked at after the handle was opened: the pid cannot change hands in between
+	defer f.Close()          //nolint:errcheck // nothing to lose
+	switch ident.Check(id) { // looked at after the handle was opened: the pid cannot change hands in between
+	case ident.Alive:
+	case ident.Dead:
 		exit, ok := zombieStatus(id) // it may have ended only now
 		return exit, ok, nil
+	default:
+		ready()
+		return pollForeign(ctx, id)
 	}
 	ready()
 	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
@@ -82,4 +85,15 @@ func zombieStatus(id ident.Ident) (Exit, bool) {
 		return Exit{}, false
 	}
 	return exitOfStatus(syscall.WaitStatus(status)), true
+}
+
+// ended tells whether the process behind a pidfd has ended, with all its threads, reaped or not.
+func ended(pidfd int) bool {
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}} //nolint:gosec // a descriptor
+	for {
+		n, err := unix.Poll(fds, 0)
+		if !errors.Is(err, syscall.EINTR) {
+			return err == nil && n > 0
+		}
+	}
 }

@@ -98,28 +98,3 @@ func waitid(idType, id int, info *childInfo, options int) error {
 		}
 	}
 }
-
-// awaitEnd returns when c has ended and may be reaped. It parks in Go's poller, on a pidfd of its own, so that a
-// hundred children cost no threads. Where that cannot be had it returns at once: the wait after it blocks a thread.
-func awaitEnd(c *Child) {
-	fd, err := unix.PidfdOpen(c.pid, unix.PIDFD_NONBLOCK)
-	if err != nil {
-		return
-	}
-	f := os.NewFile(uintptr(fd), "pidfd")
-	defer f.Close() //nolint:errcheck // nothing to lose
-	if conn, err := f.SyscallConn(); err == nil {
-		_ = conn.Read(func(fd uintptr) bool { return ended(int(fd)) })
-	}
-}
-
-// ended tells whether the process behind a pidfd has ended, with all its threads, reaped or not.
-func ended(pidfd int) bool {
-	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}} //nolint:gosec // a descriptor
-	for {
-		n, err := unix.Poll(fds, 0)
-		if !errors.Is(err, syscall.EINTR) {
-			return err == nil && n > 0
-		}
-	}
-}

@@ -16,5 +16,8 @@ func (h *Host) Run(ctx context.Context) error {
 // childless is never known here: see scan.
 func childless() bool { return false }
 
-// awaitEnd returns at once: the wait after it blocks.
-func awaitEnd(*Child) {}
+// expect has a child reaped at its end: a goroutine waits for it, which blocks a thread where it has to.
+func (h *Host) expect(c *Child) { go h.reap(c) }
+
+// orphans cannot be told: without a subreaper an orphan is nobody's child here.
+func orphans() (children []int, known bool) { return nil, false }

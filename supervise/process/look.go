@@ -32,18 +32,11 @@ type glance struct {
 }
 
 func (l *looker) look() (glance, error) {
-	if !l.tree.Orphan && childless() {
+	if !l.tree.Orphan && (childless() || l.leftNothing()) {
 		return glance{settled: true, final: true}, nil
 	}
 	self := os.Getpid()
-	roots := []int{self}
-	if l.tree.Orphan {
-		var err error
-		if roots, err = l.orphanRoots(); err != nil {
-			return glance{}, err
-		}
-	}
-	procs, settled, err := scan(roots)
+	procs, settled, err := l.candidates(self)
 	if err != nil {
 		return glance{}, fmt.Errorf("list the processes of instance %s: %w", l.tree.Instance, err)
 	}
@@ -58,6 +51,54 @@ func (l *looker) look() (glance, error) {
 		l.known[p.key()] = true
 	}
 	return glance{members: members, settled: settled}, nil
+}
+
+// candidates are the processes that may be members. Of many launches of one Host it is what is below the leader, and
+// then, in this order, what is nobody's child: whoever leaves the leader on the way goes there.
+func (l *looker) candidates(self int) (procs []proc, settled bool, err error) {
+	switch {
+	case l.tree.Orphan:
+		roots, err := l.orphanRoots()
+		if err != nil {
+			return nil, false, err
+		}
+		return scan(roots)
+	case l.tree.Host == nil || l.tree.Leader.PID == 0:
+		return scan([]int{self})
+	}
+	roots := []int{l.tree.Leader.PID}
+	for k := range l.known {
+		if k.pid != l.tree.Leader.PID {
+			roots = append(roots, k.pid)
+		}
+	}
+	below, settled, err := scan(roots)
+	if err != nil {
+		return nil, false, err
+	}
+	strangers, known := l.tree.Host.strangers()
+	if !known {
+		return scan([]int{self})
+	}
+	rest, still, err := scan(strangers)
+	seen := map[key]bool{}
+	for _, p := range below {
+		seen[p.key()] = true
+	}
+	for _, p := range rest {
+		if !seen[p.key()] {
+			below = append(below, p)
+		}
+	}
+	return below, settled && still, err
+}
+
+// leftNothing tells that the leader is gone and the Host has no child that it did not start: whatever the leader left
+// behind would be one, since a subreaper inherits the orphans below it. Members that have been seen are looked for
+// themselves.
+func (l *looker) leftNothing() bool {
+	h := l.tree.Host
+	return h != nil && len(l.known) == 0 && l.tree.Leader.PID != 0 && !h.owns(l.tree.Leader.PID) && h.strangerless()
 }
 
 // orphanRoots are the pids to begin at when the caller is not the parent: once the leader is gone, nothing but having
@@ -99,8 +140,9 @@ func choose(t Tree, self int, procs []proc, known map[key]bool, tag func(pid int
 		if t.Instance != "" && tag(p.pid) == t.Instance {
 			return true
 		}
-		// A process in the leader's session that names another instance is another launch's.
-		return !t.Orphan && t.Leader.PID != 0 && p.sid == t.Leader.PID && !recycled && tag(p.pid) == ""
+		// A process in the leader's session or group that names another instance is another launch's.
+		near := t.Leader.PID != 0 && (p.sid == t.Leader.PID || p.pgid == t.Leader.PID)
+		return !t.Orphan && near && !recycled && tag(p.pid) == ""
 	}
 	var members []proc
 	seen := map[int]bool{self: true} // never the caller, and nothing by way of it

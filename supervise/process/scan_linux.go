@@ -73,6 +73,30 @@ var hasChildrenFiles = sync.OnceValue(func() bool {
 	return err == nil
 })
 
+// orphans are the children of this process's main thread, of which the kernel makes it the parent when theirs is gone:
+// it takes the first thread that lives (find_new_reaper in kernel/exit.c), which in a Go program is the main one. Those
+// that other threads forked are Start's.
+func orphans() (children []int, known bool) {
+	if !hasChildrenFiles() {
+		return nil, false
+	}
+	self := strconv.Itoa(os.Getpid())
+	text, err := readAll("/proc/" + self + "/task/" + self + "/children")
+	if err != nil {
+		return nil, false
+	}
+	return appendPIDs(nil, text), true
+}
+
+func appendPIDs(pids []int, text []byte) []int {
+	for field := range bytes.FieldsSeq(text) {
+		if pid, err := strconv.Atoi(string(field)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 // childrenOf lists the children of all threads of a process. whole is false when a thread ended meanwhile.
 func childrenOf(pid int) (children []int, whole bool) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
@@ -86,11 +110,7 @@ func childrenOf(pid int) (children []int, whole bool) {
 	for _, tid := range tids {
 		text, err := readAll(dir + "/" + tid + "/children")
 		whole = whole && err == nil
-		for field := range bytes.FieldsSeq(text) {
-			if c, err := strconv.Atoi(string(field)); err == nil {
-				children = append(children, c)
-			}
-		}
+		children = appendPIDs(children, text)
 	}
 	return children, whole
 }

@@ -4,15 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 
 	"hermes-supervisor/fsstate/ident"
 )
 
 // Tree is everything that one launch became.
 //
-// A member is a living process (a zombie is not) below the caller that is the leader, in the leader's session, tagged
-// with the instance in its environment, or below one of those. What left the leader's session and wiped its
-// environment before its parent died is found only where Sole is true. The caller itself is never a member.
+// A member is a living process (a zombie is not) below the caller that is the leader, in the leader's session or group,
+// tagged with the instance in its environment, or below one of those. A leader at our terminal (Spec.Terminal) has no
+// session of its own, and its group stands for it. What left that and wiped its environment before its parent died is
+// found only where Sole is true. The caller itself is never a member.
 type Tree struct {
 	// Instance is the value of HERMES_SUPERVISOR_INSTANCE that marks the members. Empty: no tag is looked for.
 	Instance string
@@ -21,6 +23,9 @@ type Tree struct {
 	// Sole says that every descendant of the calling process belongs to the tree. The caller starts nothing else while
 	// it uses the tree, and on Linux is a subreaper (NewHost).
 	Sole bool
+	// Host is the parent of many launches at once. With it, that a launch whose leader has ended left nothing behind is
+	// told by what it did not leave to the Host, without a look at every other launch. nil: the tree is always looked at.
+	Host *Host
 	// Orphan says that the caller is not the parent: members are the Leader, if it lives and is verified, and tagged
 	// processes of our own user, with what is below them. Anyone can write such a tag into a process of his, so this
 	// is only for a caller that vouches for the record (its HMAC) and acts on a person's order.
@@ -69,4 +74,15 @@ func (t Tree) Members() ([]ident.Ident, error) {
 		}
 	}
 	return members, nil
+}
+
+// Empty tells at once, and without a doubt, that nothing of the tree lives; false is no answer.
+func (t Tree) Empty() bool {
+	return !t.Orphan && (childless() || newLooker(t).leftNothing())
+}
+
+// Signal sends sig to the leader, and to nobody that got its number later. The error is os.ErrProcessDone when it has
+// ended.
+func (t Tree) Signal(sig syscall.Signal) error {
+	return signalOne(proc{pid: t.Leader.PID, start: t.Leader.Start}, sig, true)
 }

@@ -164,7 +164,7 @@ func TestEndFoundThoughTheKeeperDiedBeforeItRecordedThePID(t *testing.T) {
 	h := newHome(t)
 	m := h.interrupted("prompt", func(m *fsstate.Turn) {
 		m.Phase = fsstate.PhaseIntended
-		m.Owner = unlaunched(m.Owner, ident.NewInstance())
+		m.Owner = ident.Unlaunched(m.Owner, ident.NewInstance())
 	})
 	h.freeWitness(m.Owner.Instance)
 	out, err := h.room.Store.NewOutput(m.Owner.Instance + ".out")

@@ -80,7 +80,7 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 	t.Phase = fsstate.PhaseIntended
 	t.LaunchedAt = time.Now().UTC()
 	t.RetryAt = time.Time{}
-	t.Owner = unlaunched(j.self, r.instance)
+	t.Owner = ident.Unlaunched(j.self, r.instance)
 	if err := j.Room.files().Put(t); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 	r.err.handOver()
 	fault.At("launch.record")
 	t.Phase = fsstate.PhaseRunning
-	t.Owner = identify(r.child.PID(), t.Owner)
+	t.Owner = ident.Launched(r.child.PID(), t.Owner)
 	r.tree = process.Tree{Instance: r.instance, Leader: t.Owner, Sole: true}
 	if err := j.Room.files().Put(t); err != nil {
 		// The marker says "intended" and the witness is held, so the turn is recorded and nobody else may start it; the
@@ -133,7 +133,7 @@ func (j *job) follow(ctx context.Context, t *fsstate.Turn, r *run) {
 func (j *job) relaunch(ctx context.Context, t *fsstate.Turn, unopened bool) error {
 	old := *t
 	t.Attempts++
-	t.Keeper, t.Verified = j.self, true
+	t.Keeper, t.Verified, t.ContinuedBy = j.self, true, j.Request.ContinuedBy
 	t.AutoContinue = t.AutoContinue && j.Request.AutoContinue
 	t.Drained, t.Crash = false, nil
 	if t.AgentSession != "" && !slices.Contains(t.Aliases, t.AgentSession) { // the next run may have an id of its own
@@ -164,23 +164,6 @@ func (j *job) relaunch(ctx context.Context, t *fsstate.Turn, unopened bool) erro
 	return nil
 }
 
-// unlaunched is the owner of a launch that has not happened yet: an instance without a pid, on this boot.
-func unlaunched(self ident.Ident, instance string) ident.Ident {
-	self.PID, self.Start, self.Instance = 0, 0, instance
-	return self
-}
-
-// identify reads the start of a process that we have just started. One that is gone already keeps start 0, which no
-// living process has.
-func identify(pid int, intended ident.Ident) ident.Ident {
-	id, err := ident.Of(pid, intended.Instance)
-	if err != nil {
-		intended.PID = pid
-		return intended
-	}
-	return id
-}
-
 func (j *job) environment(t *fsstate.Turn, instance string) []string {
 	set := map[string]string{}
 	maps.Copy(set, j.Request.Agent.Env)
@@ -188,25 +171,7 @@ func (j *job) environment(t *fsstate.Turn, instance string) []string {
 	set[SessionVar] = t.Session
 	set[AttemptVar] = strconv.Itoa(t.Attempts)
 	set[ident.InstanceVar] = instance
-	base := os.Environ()
-	if len(j.Request.Agent.Unset) > 0 {
-		base = without(base, j.Request.Agent.Unset)
-	}
-	return process.ChildEnv(base, set)
-}
-
-func without(env, names []string) []string {
-	kept := make([]string, 0, len(env))
-next:
-	for _, kv := range env {
-		for _, name := range names {
-			if len(kv) > len(name) && kv[len(name)] == '=' && kv[:len(name)] == name {
-				continue next
-			}
-		}
-		kept = append(kept, kv)
-	}
-	return kept
+	return process.ChildEnv(os.Environ(), set, j.Request.Agent.Unset...)
 }
 
 // promptFile is the 0600 file that {{prompt_file}} names. The marker holds the prompt; this copy need not be durable.

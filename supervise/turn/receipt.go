@@ -81,7 +81,7 @@ func (j *job) runReceipt(ctx context.Context) (detail string, err error) {
 
 // awaitReceipt waits for the receipt; an order of any kind ends it, and it will be repeated.
 func (j *job) awaitReceipt(ctx context.Context, child *process.Child) process.Exit {
-	tree := process.Tree{Leader: identify(child.PID(), ident.Ident{}), Sole: true}
+	tree := process.Tree{Leader: ident.Launched(child.PID(), ident.Ident{}), Sole: true}
 	for {
 		select {
 		case <-child.Done():

@@ -52,7 +52,11 @@ type Request struct {
 	HoldOutput   bool
 	Fresh        bool // a person resumes: a spent budget or an old age does not count
 	Cwd          string
+	ContinuedBy  string // ByRun, or "" for a person
 }
+
+// ByRun is the ContinuedBy of a keeper that `run` started: it ends with the ordered stop of `run`, and of a later one.
+const ByRun = "run"
 
 // UsageError is a request that cannot be carried out as it was given (exit 2); nothing was written.
 type UsageError struct{ Problem string }

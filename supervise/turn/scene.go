@@ -73,7 +73,7 @@ func (s *scene) receipt(t *fsstate.Turn) ident.Finding {
 		return ident.Finding{Verdict: ident.Dead, Why: "the receipt command was never started"}
 	}
 	return ident.Judge(ident.Evidence{
-		ID:      unlaunched(t.Keeper, t.Receipt.Instance),
+		ID:      ident.Unlaunched(t.Keeper, t.Receipt.Instance),
 		Witness: s.witness(t.Receipt.Instance),
 		Trusted: s.room.Store.Trusted(),
 		Tagged:  s.tagged,

@@ -83,6 +83,13 @@ func (r *Room) namedInstances() map[string]bool {
 			named[t.Receipt.Instance] = true
 		}
 	}
+	services, bad := fsstate.ServiceFiles{Store: r.Store, Key: r.Key}.All()
+	if len(bad) > 0 {
+		return nil
+	}
+	for _, s := range services {
+		named[s.Process.Instance], named[s.Next], named[s.Supervisor.Instance] = true, true, true
+	}
 	kept, err := r.files().OutcomeInstances()
 	if err != nil {
 		return nil
