@@ -1,0 +1,31 @@
+package supervise
+
+import (
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/service"
+	"hermes-supervisor/supervise/turn"
+)
+
+// Config is what the configuration says, as far as the supervisor needs it.
+type Config struct {
+	// Services are those of one home; the error is about the first that cannot be.
+	Services func(fsstate.Home) ([]service.Spec, error)
+	Turns    policy.Settings
+	Agents   func(name string) (turn.Agent, bool)
+	// MaxConcurrent bounds the continuations that this supervisor runs at once, Stagger is between the starts of two.
+	MaxConcurrent int
+	Stagger       time.Duration
+}
+
+// Order is what a person or a service manager tells the supervisor through signals.
+type Order int
+
+const (
+	// OrderStop stops everything in order; a second one kills what is left.
+	OrderStop Order = iota + 1
+	// OrderReload reads the configuration again.
+	OrderReload
+)

@@ -1,0 +1,187 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/policy/phase"
+	"hermes-supervisor/supervise/output"
+	"hermes-supervisor/supervise/service"
+	"hermes-supervisor/supervise/turn"
+)
+
+// home is one home that is served.
+type home struct {
+	fsstate.Home
+
+	store     *fsstate.Store
+	witness   *os.File // held for as long as this process lives: what our records name
+	room      *turn.Room
+	orders    fsstate.OrderFiles
+	instances *instanceMemo
+	specs     []service.Spec // as configured for it
+	runners   map[string]*running
+	watched   bool        // its folders wake the loop
+	leaving   atomic.Bool // its profile was deleted
+	swept     time.Time
+	seen      times // at the last rescan
+	busy      bool  // it had open turns at the last look
+}
+
+// sweepEvery is how often what nobody needs any more is removed from a home.
+const sweepEvery = time.Hour
+
+// running is one service of a home.
+type running struct {
+	*service.Runner
+
+	spec  service.Spec // as last given to it
+	phase atomic.Int64 // as last told
+}
+
+// openHomes opens the root home, without which there is nothing, and every profile.
+func (l *loop) openHomes(ctx context.Context) error {
+	if err := l.openHome(ctx, l.Root); err != nil {
+		return err
+	}
+	if l.Root.Profile == "" {
+		l.lookForProfiles(ctx)
+	}
+	l.watchHomes()
+	return nil
+}
+
+func (l *loop) openHome(ctx context.Context, at fsstate.Home) error {
+	store, err := fsstate.Open(at, l.Options)
+	if err != nil {
+		return err
+	}
+	witness, err := store.NewWitness(l.self.Instance, nil)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	h := &home{
+		Home: at, store: store, witness: witness, runners: map[string]*running{},
+		orders: fsstate.OrderFiles{Store: store, Key: l.Key},
+		room:   &turn.Room{Store: store, Key: l.Key, Settings: l.config.Turns, Agents: l.config.Agents, Log: l.Log},
+	}
+	l.homes[at.Path] = h
+	h.instances = &instanceMemo{store: store}
+	if h.specs, err = l.config.Services(at); err != nil {
+		return err
+	}
+	for _, spec := range h.specs {
+		l.begin(ctx, h, spec)
+	}
+	h.sweep(ctx)
+	h.seen = h.look()
+	return nil
+}
+
+// begin runs a service, unless it is run already.
+func (l *loop) begin(ctx context.Context, h *home, spec service.Spec) {
+	if _, runs := h.runners[spec.Name]; runs || l.stopping || h.leaving.Load() {
+		return
+	}
+	log, err := output.Open(h.store, spec.Name)
+	if err != nil {
+		l.Log.Error("service not supervised", "service", spec.Name, "error", err.Error())
+		return
+	}
+	if f := l.Foreground; f != nil && f.Emit != nil && f.Name == spec.Name && h.Path == l.Root.Path {
+		l.print(ctx, log)
+	}
+	r := &running{spec: spec}
+	shared := service.Shared{
+		Files: fsstate.ServiceFiles{Store: h.store, Key: l.Key}, Host: l.Host, Supervisor: l.self, Gate: l.gate,
+		Tagged: l.tagged.scan, Instances: h.instances.of, Log: l.Log,
+		Moved: func(spec service.Spec, s phase.State) {
+			l.moved(h, spec, s)
+			if r.phase.Store(int64(s.Phase)); h.leaving.Load() {
+				go r.giveUp(ctx)
+			}
+		},
+	}
+	r.Runner = service.New(shared, log)
+	h.runners[spec.Name] = r
+	l.logs.add(h.Path+"/"+spec.Name, log, spec.LogBound)
+	if f := l.Foreground; f != nil && f.Name == spec.Name && h.Path == l.Root.Path {
+		r.Wanted = true
+	}
+	go func() {
+		err := r.Run(ctx, spec)
+		l.logs.remove(h.Path + "/" + spec.Name)
+		select {
+		case l.ended <- ended{home: h, name: spec.Name, err: err}:
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// moved journals a change of phase and passes it on.
+func (l *loop) moved(h *home, spec service.Spec, s phase.State) {
+	e := fsstate.Event{Time: time.Now(), Kind: "service", Service: spec.Name, To: s.Phase.String(), Reason: string(s.Reason)}
+	if s.Last != nil && s.Last.Observed && s.Phase != phase.Running && (s.Phase != phase.Starting || s.Reason == phase.ReasonRestarted) {
+		e.Code, e.Signal = &s.Last.Code, s.Last.Signal
+	}
+	if err := h.store.Journal(e); err != nil {
+		l.Log.Warn("journal not written", "error", err.Error())
+	}
+	select {
+	case l.stir <- struct{}{}:
+	default:
+	}
+	if f := l.Foreground; f != nil && f.Name == spec.Name && h.Path == l.Root.Path && s.Ended() {
+		select {
+		case l.over <- *s.Last:
+		default:
+		}
+	}
+	if l.Moved != nil {
+		l.Moved(h.Home, spec, s)
+	}
+}
+
+// leaveHome stops what runs for a profile that was deleted.
+func (l *loop) leaveHome(ctx context.Context, h *home) {
+	if !h.leaving.Swap(true) {
+		l.Say("profile %s is gone: stopping its services", h.Profile)
+		for _, r := range h.runners {
+			go func() { _ = r.Shutdown(ctx); r.giveUp(ctx) }()
+		}
+	}
+	l.letGo(h)
+}
+
+// giveUp lets a runner end whose service is down: the record that it would wait for is gone with its home.
+func (r *running) giveUp(ctx context.Context) {
+	if !phase.Phase(r.phase.Load()).Live() {
+		_ = r.Kill(ctx)
+	}
+}
+
+// letGo closes a home that is left when nothing runs in it any more. A profile may have the same name by now.
+func (l *loop) letGo(h *home) {
+	if !h.leaving.Load() || len(h.runners) > 0 {
+		return
+	}
+	delete(l.homes, h.Path)
+	l.logs.remove(h.Path + "/" + KeeperLog)
+	for _, folder := range wakingFolders {
+		l.Host.Watch().Remove(h.store.Path(folder, ""), l.wake)
+	}
+	_ = errors.Join(h.witness.Close(), h.store.Close())
+	l.profiles = time.Time{}
+	l.wakeUp()
+}
+
+// shutdown tells every runner of a home to stop; they answer by returning.
+func (l *loop) shutdown(ctx context.Context, h *home) {
+	for _, r := range h.runners {
+		go func() { _ = r.Shutdown(ctx) }()
+	}
+}

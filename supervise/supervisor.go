@@ -1,0 +1,246 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/policy/phase"
+	"hermes-supervisor/supervise/process"
+	"hermes-supervisor/supervise/service"
+)
+
+// rescan is between two looks at everything. Only a test changes it, before the only Run of its process.
+var rescan = 30 * time.Second
+
+const (
+	unwatchedPoll = time.Second     // where a folder cannot be watched
+	settledAfter  = 2 * time.Second // without a transition
+	diskAtOnce    = 2               // transitions that are being written at the same time: each may block a thread
+)
+
+// Supervisor is one `run`.
+type Supervisor struct {
+	Root       fsstate.Home // its profiles are served too, unless it is one itself
+	Key        []byte
+	Options    fsstate.Options
+	Host       *process.Host
+	Config     Config
+	Reload     func() (Config, error)                                     // nil: there is nothing to read again
+	Keeper     func(home fsstate.Home, key string, agent string) []string // argv of a keeper that continues a turn
+	Orders     <-chan Order
+	Log        *slog.Logger
+	Moved      func(fsstate.Home, service.Spec, phase.State) // a service changed its phase
+	Say        func(format string, args ...any)
+	Foreground *Foreground   // nil: the run goes on when its services have ended
+	Up         func()        // everything that was to be started has been started
+	Heartbeat  time.Duration // of Alive, 0: never
+	Alive      func()        // the loop turns
+	Stopping   func()        // an ordered stop has begun
+}
+
+// loop is one Run of a Supervisor: what only its goroutine touches.
+type loop struct {
+	*Supervisor
+
+	self                         ident.Ident
+	gate                         chan struct{}
+	tagged                       *tagMemo
+	logs                         *logSweep
+	wake                         chan struct{}
+	stir                         chan struct{} // some service has changed its phase
+	stopPrinting                 context.CancelFunc
+	printed                      sync.WaitGroup   // the copying of the foreground service's output
+	over                         chan phase.Exit  // the foreground service has ended for good
+	homes                        map[string]*home // by path
+	ended                        chan ended       // runners that have returned
+	refused                      map[string]error // services that another supervisor runs, by home and name
+	keepers                      map[string]*keeper
+	turns                        recovery
+	profiles                     time.Time // when the folder of profiles was changed, as seen at the last rescan
+	rootWatched, profilesWatched bool
+	stopping                     bool
+	watched                      bool // every folder that matters is watched
+	config                       Config
+}
+
+// ended is the end of a runner.
+type ended struct {
+	home *home
+	name string
+	err  error
+}
+
+// ErrNothingToDo is a configuration in which no service is named for any home, and no agent whose turns could go on.
+var ErrNothingToDo = errors.New("nothing to run: the configuration names neither a service nor an agent")
+
+// Run supervises until an ordered stop has been carried out. The error says why it could not begin, or names the first
+// service that another supervisor runs when nothing is left for this one.
+func (s *Supervisor) Run(ctx context.Context) error {
+	self, err := ident.Self(ident.NewInstance())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l := &loop{
+		Supervisor: s, self: self, config: s.Config, gate: make(chan struct{}, diskAtOnce), tagged: &tagMemo{}, logs: newLogSweep(s.Log),
+		wake: make(chan struct{}, 1), stir: make(chan struct{}, 1), over: make(chan phase.Exit, 1), homes: map[string]*home{}, ended: make(chan ended, 16), refused: map[string]error{}, keepers: map[string]*keeper{},
+		turns: recovery{tried: map[string]attempted{}, gone: make(chan *keeper, 16), failed: map[string]string{}},
+	}
+	reaping := make(chan struct{})
+	go func() { defer close(reaping); _ = s.Host.Run(ctx) }()
+	defer func() { cancel(); <-reaping }()
+	l.stopPrinting = func() {}
+	go l.logs.run(ctx)
+	defer l.close()
+	defer func() { l.stopPrinting(); l.printed.Wait() }()
+	if err := l.openHomes(ctx); err != nil {
+		return err
+	}
+	l.recover(ctx)
+	if s.Up != nil {
+		s.Up()
+	}
+	return l.turn(ctx)
+}
+
+// turn is the loop itself.
+func (l *loop) turn(ctx context.Context) error {
+	tick := time.NewTicker(l.interval())
+	defer tick.Stop()
+	alive := time.NewTicker(max(l.Heartbeat, time.Second))
+	defer alive.Stop()
+	if l.Heartbeat == 0 {
+		alive.Stop()
+	}
+	retry := time.NewTimer(time.Hour)
+	retry.Stop()
+	defer retry.Stop()
+	settled := time.NewTimer(settledAfter)
+	defer settled.Stop()
+	for !l.done() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case sig := <-l.passedOn():
+			l.passOn(ctx, sig)
+		case o := <-l.Orders:
+			l.obey(ctx, o)
+		case e := <-l.ended:
+			l.retire(e)
+			if err := l.refusal(); err != nil && l.idle() {
+				return err
+			}
+		case <-alive.C:
+			l.Alive()
+		case exit := <-l.over:
+			if l.alone() && !l.stopping {
+				l.Foreground.Exit = &exit
+				l.obey(ctx, OrderStop)
+			}
+		case <-l.stir:
+			settled.Reset(settledAfter)
+		case <-settled.C:
+			process.GiveBackMemory()
+		case <-tick.C:
+			l.rescan(ctx)
+			tick.Reset(l.interval())
+		case <-retry.C:
+			l.recover(ctx)
+		case k := <-l.turns.gone:
+			l.forget(k)
+			l.recover(ctx)
+		case <-l.wake:
+			l.lookForProfiles(ctx)
+			l.takeOrders(ctx)
+			l.recover(ctx)
+		}
+		if at := l.nextRecovery(); !at.IsZero() {
+			retry.Reset(max(time.Until(at), 0))
+		}
+	}
+	return nil
+}
+
+// done tells that an ordered stop has been carried out.
+func (l *loop) done() bool {
+	if !l.stopping {
+		return false
+	}
+	for _, h := range l.homes {
+		if len(h.runners) > 0 {
+			return false
+		}
+	}
+	return len(l.keepers) == 0
+}
+
+func (l *loop) interval() time.Duration {
+	if l.watched {
+		return rescan
+	}
+	return unwatchedPoll
+}
+
+// alone tells that there is nothing but the foreground service.
+func (l *loop) alone() bool {
+	n := 0
+	for _, h := range l.homes {
+		n += len(h.runners)
+	}
+	return n == 1 && len(l.keepers) == 0
+}
+
+// idle tells that nothing is left to supervise.
+func (l *loop) idle() bool {
+	for _, h := range l.homes {
+		if len(h.runners) > 0 {
+			return false
+		}
+	}
+	return len(l.keepers) == 0
+}
+
+// retire takes an ended runner out. A service that somebody else runs is said once, and taken at a later rescan if that
+// one has died by then.
+func (l *loop) retire(e ended) {
+	delete(e.home.runners, e.name)
+	l.letGo(e.home)
+	key := e.home.Path + "/" + e.name
+	said := l.refused[key] != nil
+	delete(l.refused, key)
+	if _, taken := errors.AsType[*service.TakenError](e.err); taken {
+		l.refused[key] = e.err
+		if said || l.idle() {
+			return // it is what Run returns then
+		}
+	}
+	if e.err != nil && !errors.Is(e.err, context.Canceled) {
+		l.Log.Error("service not supervised", "service", e.name, "error", e.err.Error())
+	}
+}
+
+// refusal is why configured services are not run here: another supervisor runs them.
+func (l *loop) refusal() (err error) {
+	for _, h := range l.homes {
+		for _, spec := range h.specs {
+			err = errors.Join(err, l.refused[h.Path+"/"+spec.Name])
+		}
+	}
+	return err
+}
+
+// close leaves everything as it is: only an ordered stop ends something. Our witness goes where no record names us.
+func (l *loop) close() {
+	for _, h := range l.homes {
+		if l.stopping && len(h.runners) == 0 {
+			_ = h.store.Discard(fsstate.Run, l.self.Instance+".in")
+		}
+		_ = h.store.Close()
+	}
+}
