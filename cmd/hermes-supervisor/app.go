@@ -57,7 +57,9 @@ Start with:  hermes-supervisor demo`,
 	flags.BoolVar(&a.json, "json", a.json, "print JSON (\"schema\": 1), errors too")
 	flags.Lookup("json").DefValue = "false"
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.turnCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand(), a.demoCommand(), a.demoAgentCommand(), exitCodesTopic())
+	root.AddCommand(a.limitsCommand(), a.runCommand(), a.statusCommand(), a.logsCommand(), a.eventsCommand())
+	root.AddCommand(a.controls()...)
+	root.AddCommand(a.turnCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand(), a.checkCommand(), a.demoCommand(), a.demoAgentCommand(), exitCodesTopic())
 	return root
 }
 
@@ -142,13 +144,16 @@ func loadKey(dir string) ([]byte, error) {
 	return fsstate.LoadKey(dir)
 }
 
-func (a *app) loadConfig() (config.Config, config.Source, error) {
+// loadConfig is the configuration for whoever starts no service: a variable that only the supervisor has may be missing.
+func (a *app) loadConfig() (config.Config, config.Source, error) { return a.load(config.LoadAsWritten) }
+
+func (a *app) load(read func(config.Source) (config.Config, error)) (config.Config, config.Source, error) {
 	dir, _ := os.UserConfigDir() // "" where there is none: then only -c and the environment name a file
 	source, err := config.Find(a.config, os.Getenv, dir)
 	if err != nil {
 		return config.Config{}, source, err
 	}
-	cfg, err := config.Load(source)
+	cfg, err := read(source)
 	return cfg, source, err
 }
 
@@ -165,7 +170,11 @@ func (a *app) log(readOnly bool) *slog.Logger {
 	if readOnly {
 		return nil
 	}
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{
+	return warnings(a.stderr)
+}
+
+func warnings(to io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{
 		Level: slog.LevelWarn,
 		ReplaceAttr: func(_ []string, attr slog.Attr) slog.Attr {
 			if attr.Key == slog.TimeKey || attr.Key == slog.LevelKey {

@@ -61,6 +61,8 @@ func exitCode(err error) (code int, try string) {
 		usage     *turn.UsageError
 		busy      *turn.BusyError
 		locked    *fsstate.LockedError
+		answer    *answerError
+		elsewhere *busyError
 		denied    *turn.PermissionError
 		home      *fsstate.HomeError
 		cfg       *config.Error
@@ -80,6 +82,10 @@ func exitCode(err error) (code int, try string) {
 		return exitUsage, ""
 	case errors.As(err, &busy):
 		return exitBusy, "explain " + word(busy.Session)
+	case errors.As(err, &answer):
+		return answer.code, ""
+	case errors.As(err, &elsewhere):
+		return exitBusy, ""
 	case errors.As(err, &locked):
 		return exitBusy, ""
 	case errors.As(err, &denied):

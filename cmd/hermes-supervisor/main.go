@@ -5,9 +5,13 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 
 	"hermes-supervisor/supervise/turn"
 )
+
+// Nobody profiles the heap of this program, and the table for that costs a keeper of every turn its pages.
+func init() { runtime.MemProfileRate = 0 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 

@@ -40,6 +40,11 @@ func TestScripts(t *testing.T) {
 			"lines":      checkLines,
 			"bytes":      makeBytes,
 			"fifo":       makeFIFO,
+
+			"waitservice":    waitService,
+			"waitsupervised": waitSupervised,
+			"killservice":    killService,
+			"pidof":          pidOf,
 		},
 	})
 }

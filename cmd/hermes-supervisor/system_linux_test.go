@@ -30,26 +30,38 @@ func pty() {
 	os.Exit(code)
 }
 
-func onTerminal(file, input string, argv []string) (int, error) {
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		return 0, err
+// openTerminal makes a terminal: what is written to master is typed at it.
+func openTerminal() (master, terminal *os.File, err error) {
+	if master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		return nil, nil, err
 	}
 	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		return 0, err
+		return nil, nil, errors.Join(err, master.Close())
 	}
 	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
 	if err != nil {
-		return 0, err
+		return nil, nil, errors.Join(err, master.Close())
 	}
-	terminal, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if terminal, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		return nil, nil, errors.Join(err, master.Close())
+	}
+	return master, terminal, nil
+}
+
+// startAt starts a program as the leader of a session with that terminal, which it closes here.
+func startAt(terminal *os.File, cmd *exec.Cmd) error {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	return errors.Join(cmd.Start(), terminal.Close())
+}
+
+func onTerminal(file, input string, argv []string) (int, error) {
+	master, terminal, err := openTerminal()
 	if err != nil {
 		return 0, err
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
-	if err := errors.Join(cmd.Start(), terminal.Close()); err != nil {
+	if err := startAt(terminal, cmd); err != nil {
 		return 0, err
 	}
 	printed := make(chan struct{})

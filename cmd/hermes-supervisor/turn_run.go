@@ -29,6 +29,7 @@ type runFlags struct {
 	drain       time.Duration
 	wait        time.Duration
 	hold        bool
+	continuedBy string
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -89,6 +90,8 @@ replaces it, and the old one goes to ended/. While something of the old turn liv
 	flags.StringVar(&f.promptFile, "prompt-file", "", "read the prompt from a file, - for stdin")
 	flags.StringVar(&f.source, "source", "", "who drives the session; turns of bot_room, cron, kanban, subagent and tool are left to their driver")
 	flags.StringVar(&f.id, "id", "", "name of this request: one that concluded returns its outcome and runs nothing")
+	flags.StringVar(&f.continuedBy, "continued-by", "", "")
+	_ = flags.MarkHidden("continued-by") // how run starts a keeper of its own
 	flags.BoolVar(&f.noContinue, "no-continue", false, "do not continue this turn without a person")
 	f.register(cmd)
 	return cmd
@@ -124,7 +127,7 @@ func (a *app) turnRun(cmd *cobra.Command, f *runFlags, args []string) error {
 	}
 	return a.keep(cmd, r, f, turn.Request{
 		Session: f.session, Prompt: prompt, HasPrompt: given, Source: f.source, ID: f.id, Agent: agent,
-		AutoContinue: !f.noContinue,
+		AutoContinue: !f.noContinue, ContinuedBy: f.continuedBy,
 	})
 }
 

@@ -12,17 +12,40 @@ import (
 )
 
 // fault is what is wrong with the value of a table's key.
-type fault struct{ key, problem, nearest string }
+type fault struct {
+	key     string // of the table, or below it: "restart.delay"; "" is the table itself
+	problem string
+	nearest string
+	other   string // the second key of the rule that is broken, "" where it has one only
+}
+
+// under is the fault of a table, told from the table that it stands in.
+func (f *fault) under(table string) *fault {
+	f.key = strings.TrimSuffix(table+"."+f.key, ".")
+	if f.other != "" {
+		f.other = table + "." + f.other
+	}
+	return f
+}
 
 // maxAttempts is the highest max_attempts: more is a crash loop, not a continuation.
 const maxAttempts = 100
+
+// maxConcurrent is the highest max_concurrent: each continuation is an agent at work.
+const maxConcurrent = 100
 
 func (a AutoContinue) check() *fault {
 	if a.MaxAttempts < 0 || a.MaxAttempts > maxAttempts {
 		return &fault{key: "max_attempts", problem: fmt.Sprintf("must be 0 to %d, not %d", maxAttempts, a.MaxAttempts)}
 	}
 	if a.Backoff > a.MaxBackoff {
-		return &fault{key: "backoff", problem: fmt.Sprintf("backoff (%v) must not be above max_backoff (%v)", a.Backoff, a.MaxBackoff)}
+		return &fault{
+			key: "backoff", other: "max_backoff",
+			problem: fmt.Sprintf("backoff (%v) must not be above max_backoff (%v)", a.Backoff, a.MaxBackoff),
+		}
+	}
+	if a.MaxConcurrent < 1 || a.MaxConcurrent > maxConcurrent {
+		return &fault{key: "max_concurrent", problem: fmt.Sprintf("must be 1 to %d, not %d", maxConcurrent, a.MaxConcurrent)}
 	}
 	return nil
 }
@@ -52,7 +75,7 @@ func (a Agent) check() *fault {
 	if f := checkEnv(a.Env, a.UnsetEnv); f != nil {
 		return f
 	}
-	return checkExits(a.CrashExit, a.ConcludedExit)
+	return checkExits("crash_exit", a.CrashExit, "concluded_exit", a.ConcludedExit)
 }
 
 // Placeholders of an argv, each replaced once by one value, which is never expanded again.
@@ -67,29 +90,45 @@ func checkArgv(key string, argv []string) *fault {
 		if strings.ContainsRune(element, 0) {
 			return problem("has a NUL character, which no argument can hold")
 		}
-		if name := unknownPlaceholder(element); name != "" {
-			f := problem("unknown placeholder %.40q (known: %s)", name, strings.Join(placeholders, " "))
-			f.nearest = nearestKey(strings.ReplaceAll(name, " ", ""), placeholders)
+		if name := unknownPlaceholder(element, placeholders); name != "" {
+			f := problem("%s", placeholderProblem(name, placeholders))
+			f.nearest = nearestPlaceholder(name, placeholders)
 			return f
 		}
 		if i > 0 {
 			continue
 		}
-		switch {
-		case element == "":
-			return problem("must name a program")
-		case strings.Contains(element, "{{"):
-			return problem("the program cannot be a placeholder")
-		case !filepath.IsAbs(element) && strings.ContainsAny(filepath.ToSlash(element), "/"):
-			return problem("must be an absolute path or a name in PATH (~ and variables are not expanded)")
+		if wrong := checkProgram(element, "or a name in PATH (~ and variables are not expanded)"); wrong != "" {
+			return problem("%s", wrong)
 		}
 	}
 	return nil
 }
 
+// checkProgram says what is wrong with the first element of an argv; or is what it may be besides an absolute path.
+func checkProgram(element, or string) string {
+	switch {
+	case element == "":
+		return "must name a program"
+	case strings.Contains(element, "{{"):
+		return "the program cannot be a placeholder"
+	case !filepath.IsAbs(element) && strings.ContainsAny(filepath.ToSlash(element), "/"):
+		return "must be an absolute path " + or
+	}
+	return ""
+}
+
+func placeholderProblem(name string, known []string) string {
+	return fmt.Sprintf("unknown placeholder %.40q (known: %s)", name, strings.Join(known, " "))
+}
+
+func nearestPlaceholder(name string, known []string) string {
+	return nearestKey(strings.ReplaceAll(name, " ", ""), known)
+}
+
 // unknownPlaceholder returns what of the element looks like a placeholder and is none: "{{" never stands for itself, so
-// that a misspelt one is not handed to the agent as it is.
-func unknownPlaceholder(element string) string {
+// that a misspelt one is not handed on as it is.
+func unknownPlaceholder(element string, known []string) string {
 	for {
 		_, after, found := strings.Cut(element, "{{")
 		if !found {
@@ -99,7 +138,7 @@ func unknownPlaceholder(element string) string {
 		if !closed {
 			return "{{" + after
 		}
-		if name = "{{" + name + "}}"; !slices.Contains(placeholders, name) {
+		if name = "{{" + name + "}}"; !slices.Contains(known, name) {
 			return name
 		}
 		element = rest
@@ -129,7 +168,7 @@ func checkPattern(pattern string) string {
 	return ""
 }
 
-// ourVariables are set by the supervisor for every agent. HERMES_SUPERVISOR_INSTANCE above all has to be right: a
+// ourVariables are set by the supervisor for every agent and service. HERMES_SUPERVISOR_INSTANCE above all has to be right: a
 // process is found by it.
 var ourVariables = []string{
 	"HERMES_HOME", "HERMES_SUPERVISOR_SESSION", "HERMES_SUPERVISOR_ATTEMPT", "HERMES_SUPERVISOR_INSTANCE",
@@ -166,21 +205,37 @@ func checkVariable(name string) string {
 	}
 }
 
-func checkExits(crash, concluded []int) *fault {
-	for _, codes := range []struct {
+// checkExits checks two lists of exit codes that exclude each other.
+func checkExits(key string, codes []int, otherKey string, others []int) *fault {
+	for _, list := range []struct {
 		key   string
 		codes []int
-	}{{"crash_exit", crash}, {"concluded_exit", concluded}} {
-		for _, code := range codes.codes {
+	}{{key, codes}, {otherKey, others}} {
+		for _, code := range list.codes {
 			if int64(code) < 0 || int64(code) > maxExit {
-				return &fault{key: codes.key, problem: fmt.Sprintf("exit codes are 0 to %d, not %d", int64(maxExit), code)}
+				return &fault{key: list.key, problem: fmt.Sprintf("exit codes are 0 to %d, not %d", int64(maxExit), code)}
 			}
 		}
 	}
-	for _, code := range concluded {
-		if slices.Contains(crash, code) {
-			return &fault{key: "concluded_exit", problem: fmt.Sprintf("%d is in crash_exit too", code)}
+	for _, code := range others {
+		if slices.Contains(codes, code) {
+			return &fault{key: otherKey, other: key, problem: fmt.Sprintf("%d is in %s too", code, key)}
 		}
 	}
 	return nil
+}
+
+// oneOf says what is wrong with a value that has to be one of a few words.
+func oneOf(key, value string, words ...string) *fault {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = fmt.Sprintf("%q", word)
+	}
+	return &fault{
+		key: key, problem: fmt.Sprintf("must be %s, not %.40q", strings.Join(quoted, ", "), value),
+		nearest: nearestKey(value, words),
+	}
 }

@@ -15,6 +15,10 @@ type Config struct {
 	Path string `toml:"-"`
 	// AutoContinue is the table [auto_continue].
 	AutoContinue AutoContinue `toml:"auto_continue"`
+	// Restart is the table [restart]: what holds for a service that says nothing else.
+	Restart Restart `toml:"restart"`
+	// Services are the tables [[service]], in the order of the file. No two have the same name.
+	Services []Service `toml:"service"`
 	// Agents are the tables [agent.NAME], by name; never nil. Names match ^[a-z0-9][a-z0-9_-]{0,63}$.
 	Agents map[string]Agent `toml:"agent"`
 }
@@ -32,6 +36,10 @@ type AutoContinue struct {
 	Backoff Duration `toml:"backoff"`
 	// MaxBackoff is the longest such wait, not below Backoff. Default: 5m.
 	MaxBackoff Duration `toml:"max_backoff"`
+	// MaxConcurrent is how many continuations `run` has at work at once, 1 to 100. Default: 3.
+	MaxConcurrent int `toml:"max_concurrent"`
+	// Stagger is the least time between the starts of two of them. Default: 1s.
+	Stagger Wait `toml:"stagger"`
 }
 
 // Agent is what one agent's name runs, and how its end is told.
@@ -53,13 +61,13 @@ type Agent struct {
 	// UnsetEnv are names that the agent does not inherit.
 	UnsetEnv []string `toml:"unset_env"`
 	// EndEvent, on stdout: the turn is concluded, whatever the exit code.
-	EndEvent string `toml:"end_event"`
+	EndEvent string `toml:"end_event,omitempty"`
 	// ErrorEvent, on stdout: the turn is concluded with an error that the agent handled.
-	ErrorEvent string `toml:"error_event"`
+	ErrorEvent string `toml:"error_event,omitempty"`
 	// BusyEvent, on stdout or stderr, with a non-zero exit: the agent did not begin, the session is in use elsewhere.
-	BusyEvent string `toml:"busy_event"`
+	BusyEvent string `toml:"busy_event,omitempty"`
 	// RateLimitEvent, on stdout or stderr, with a non-zero exit: the provider asks to wait; no crash.
-	RateLimitEvent string `toml:"rate_limit_event"`
+	RateLimitEvent string `toml:"rate_limit_event,omitempty"`
 	// CrashExit are exit codes that are a crash, ConcludedExit those that are not; none is in both.
 	CrashExit     []int `toml:"crash_exit"`
 	ConcludedExit []int `toml:"concluded_exit"`
@@ -75,8 +83,12 @@ func defaults(path string) Config {
 			MaxAttempts: 2,
 			Backoff:     Duration(5 * time.Second),
 			MaxBackoff:  Duration(5 * time.Minute),
+
+			MaxConcurrent: 3,
+			Stagger:       Wait(time.Second),
 		},
-		Agents: map[string]Agent{},
+		Restart: defaultRestart(),
+		Agents:  map[string]Agent{},
 	}
 }
 

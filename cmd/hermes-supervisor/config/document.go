@@ -22,6 +22,8 @@ type document struct {
 	text string
 	root map[string]any
 	keys []toml.Key // in the order of the file
+
+	around *surroundings // nil: values are left as they are written
 }
 
 // parse reads the text as TOML. The error is an *Error.
@@ -85,7 +87,7 @@ func (d *document) names(path []string, table map[string]any) []string {
 }
 
 // position says where the key at path stands, or the first below it where it is never written alone ("agent" in
-// "[agent.codex]"); 0, 0 where that cannot be told.
+// "[agent.codex]"); 0, 0 where that cannot be told. Of an array of tables it is the last one that counts.
 //
 // The library keeps positions to itself, but puts that of the value being decoded into an error: so the value is decoded
 // once more, into something that always fails.
@@ -108,14 +110,22 @@ func (d *document) position(path []string) (line, col int) {
 		return 0, 0
 	}
 	for i, name := range at {
-		value := table[name]
+		value, found := table[name]
+		if !found {
+			return 0, 0
+		}
 		if i == len(at)-1 {
 			fault, _ := errors.AsType[toml.ParseError](meta.PrimitiveDecode(value, &located{}))
 			before := d.text[:min(fault.Position.Start, len(d.text))] // its Line is the last one of a string of many
 			return strings.Count(before, "\n") + 1, len(before) - strings.LastIndexByte(before, '\n')
 		}
 		table = nil
-		if meta.PrimitiveDecode(value, &table) != nil {
+		var tables []map[string]toml.Primitive
+		switch {
+		case meta.PrimitiveDecode(value, &tables) == nil && len(tables) > 0: // first: an array is an empty table to the decoder
+			table = tables[len(tables)-1]
+		case meta.PrimitiveDecode(value, &table) == nil:
+		default:
 			return 0, 0
 		}
 	}

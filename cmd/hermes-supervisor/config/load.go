@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/BurntSushi/toml"
 
@@ -13,7 +14,16 @@ import (
 
 // Load reads and checks the configuration. A missing file is the defaults, unless somebody named it. The error is an
 // *Error, and the Config beside it the zero one, which continues nothing.
-func Load(s Source) (Config, error) {
+//
+// The values of services are expanded from this process's own environment, and their env files are read.
+func Load(s Source) (Config, error) { return load(s, ownSurroundings()) }
+
+// LoadAsWritten is Load for who starts no service: their values are neither expanded nor checked as far as that depends
+// on what they expand to, and no env file is read. So a turn can be run, and a service be named, where a variable is not
+// set that only the supervisor has.
+func LoadAsWritten(s Source) (Config, error) { return load(s, nil) }
+
+func load(s Source, around *surroundings) (Config, error) {
 	if s == (Source{}) {
 		return defaults(""), nil
 	}
@@ -24,25 +34,34 @@ func Load(s Source) (Config, error) {
 	if err != nil {
 		return Config{}, &Error{File: s.Path, Problem: err.Error()}
 	}
-	return decode(s.Path, text)
+	return decode(s.Path, text, around)
 }
 
-// decode is Load after the file has been read.
-func decode(path, text string) (Config, error) {
+// decode is load after the file has been read.
+func decode(path, text string, around *surroundings) (Config, error) {
 	doc, err := parse(path, text)
 	if err != nil {
 		return Config{}, err
 	}
+	doc.around = around
 	c := defaults(path)
+	if value, ok := doc.root["restart"]; ok { // wherever it stands, services build on it
+		if err := doc.restart([]string{"restart"}, value, &c.Restart); err != nil {
+			return Config{}, err
+		}
+	}
 	for _, name := range doc.names(nil, doc.root) {
 		at, value := []string{name}, doc.root[name]
 		switch name {
+		case "restart":
 		case "auto_continue":
 			err = doc.autoContinue(at, value, &c.AutoContinue)
+		case "service":
+			c.Services, err = doc.services(at, value, c.Restart)
 		case "agent":
 			err = doc.agents(at, value, c.Agents)
 		default:
-			err = doc.unknown(at, value, []string{"auto_continue", "agent"})
+			err = doc.unknown(at, value, []string{"agent", "auto_continue", "restart", "service"})
 		}
 		if err != nil {
 			return Config{}, err
@@ -56,7 +75,17 @@ func (d *document) autoContinue(path []string, value any, into *AutoContinue) er
 		return err
 	}
 	if f := into.check(); f != nil {
-		return d.fault(d.written(path, f.key, "max_backoff"), f.problem, f.nearest)
+		return d.broken(path, f)
+	}
+	return nil
+}
+
+func (d *document) restart(path []string, value any, into *Restart) error {
+	if err := d.fill(path, value, into); err != nil {
+		return err
+	}
+	if f := into.check(); f != nil {
+		return d.broken(path, f)
 	}
 	return nil
 }
@@ -79,18 +108,27 @@ func (d *document) agents(path []string, value any, into map[string]Agent) error
 			return err
 		}
 		if f := agent.check(); f != nil {
-			return d.fault(d.written(at, f.key, ""), f.problem, f.nearest)
+			return d.broken(at, f)
 		}
 		into[name] = agent
 	}
 	return nil
 }
 
-// written is the path of a key at fault, or where the file does not have it (a default, a required one) that of the
-// other key of the rule, or of the table.
-func (d *document) written(table []string, key, other string) []string {
-	for _, name := range []string{key, other} {
-		at := append(slices.Clone(table), name)
+// broken is the *Error of a table whose values break a rule.
+func (d *document) broken(table []string, f *fault) error {
+	return d.fault(d.written(table, f), f.problem, f.nearest)
+}
+
+// written is the path of the key at fault, or where the file does not have it (a default, a required one) that of the
+// other key of the rule, or of the table in which the key would stand.
+func (d *document) written(table []string, f *fault) []string {
+	names := []string{f.key, f.other}
+	if inner, _, nested := strings.Cut(f.key, "."); nested {
+		names = append(names, inner)
+	}
+	for _, name := range names {
+		at := append(slices.Clone(table), strings.Split(name, ".")...)
 		if name != "" && slices.ContainsFunc(d.keys, func(k toml.Key) bool { return below(k, at) }) {
 			return at
 		}
@@ -106,7 +144,9 @@ func (d *document) fill(path []string, value, into any) error {
 	}
 	fields := map[string]reflect.Value{}
 	for field, v := range reflect.ValueOf(into).Elem().Fields() {
-		fields[field.Tag.Get("toml")] = v
+		if name, _, _ := strings.Cut(field.Tag.Get("toml"), ","); name != "-" {
+			fields[name] = v
+		}
 	}
 	for _, name := range d.names(path, table) {
 		at := append(slices.Clone(path), name)

@@ -21,8 +21,8 @@ func TestABadFileIsOneLineWithFileLineAndKey(t *testing.T) {
 		{"key with a dash", "[auto_continue]\nmax-attempts = 1", `:2: auto_continue.max-attempts: unknown key (did you mean "max_attempts"?)`},
 		{"key at the top", "\n\nfreshness = \"15m\"", `:3: freshness: unknown key`},
 		{"key that would break the line", agent + `"a\nb" = 1`, `:3: agent.claude."a\nb": unknown key`},
-		{"table of a later version", "[service.web]\ncommand = [\"x\"]", `:1: service: unknown table (this version does not have it)`},
-		{"table of a later version, a key only", "restart.window = 1", `:1: restart: unknown table (this version does not have it)`},
+		{"table of a later version", "[handoff.web]\ncommand = [\"x\"]", `:1: handoff: unknown table (this version does not have it)`},
+		{"table of a later version, a key only", "handoff.max_concurrent = 1", `:1: handoff: unknown table (this version does not have it)`},
 		{"misspelt table", "[auto-continue]", `:1: auto-continue: unknown table (this version does not have it) (did you mean "auto_continue"?)`},
 		{"table in a table", "[auto_continue.more]", `:1: auto_continue.more: unknown table (this version does not have it)`},
 		{"first fault of the file wins", "[agent.b]\nx = 1\n[agent.a]\ny = 1", `:2: agent.b.x: unknown key`},
@@ -52,12 +52,15 @@ func TestABadFileIsOneLineWithFileLineAndKey(t *testing.T) {
 		{"duration of days", "[auto_continue]\nfreshness = \"1d\"", `:2: auto_continue.freshness: "1d" is no duration (as in "90s", "15m", "1h30m")`},
 		{"duration that overflows", "[auto_continue]\nfreshness = \"9999999h\"", `:2: auto_continue.freshness: "9999999h" is no duration (as in "90s", "15m", "1h30m")`},
 		{"duration of zero", "[auto_continue]\nbackoff = \"0s\"", `:2: auto_continue.backoff: must be above zero, not "0s"`},
-		{"duration below zero", "[auto_continue]\nbackoff = \"-5s\"", `:2: auto_continue.backoff: must be above zero, not "-5s"`},
+		{"duration below zero", "[auto_continue]\nbackoff = \"-5s\"", `:2: auto_continue.backoff: must not be below zero: "-5s"`},
 		{"duration over many lines", "[auto_continue]\nbackoff = '''5\n\ns'''\n", `:2: auto_continue.backoff: "5\n\ns" is no duration (as in "90s", "15m", "1h30m")`},
 		{"attempts below zero", "[auto_continue]\nmax_attempts = -1", `:2: auto_continue.max_attempts: must be 0 to 100, not -1`},
 		{"attempts without end", "[auto_continue]\nmax_attempts = 101", `:2: auto_continue.max_attempts: must be 0 to 100, not 101`},
 		{"back-off above its limit", "[auto_continue]\nbackoff = \"6m\"", `:2: auto_continue.backoff: backoff (6m) must not be above max_backoff (5m)`},
 		{"limit below the back-off", "[auto_continue]\nmax_backoff = \"1s\"", `:2: auto_continue.max_backoff: backoff (5s) must not be above max_backoff (1s)`},
+
+		{"nothing at once", "[auto_continue]\nmax_concurrent = 0", `:2: auto_continue.max_concurrent: must be 1 to 100, not 0`},
+		{"everything at once", "[auto_continue]\nmax_concurrent = 101", `:2: auto_continue.max_concurrent: must be 1 to 100, not 101`},
 
 		{"no command", "\n[agent.claude]", `:2: agent.claude: needs a command (as in command = ["codex", "exec", "-"])`},
 		{"no command, dotted", "agent.claude.env.A = \"1\"", `:1: agent.claude: needs a command (as in command = ["codex", "exec", "-"])`},
@@ -102,7 +105,7 @@ func TestABadFileIsOneLineWithFileLineAndKey(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			c, err := decode("hermes.toml", tc.text)
+			c, err := decode("hermes.toml", tc.text, around(nil))
 			if err == nil {
 				t.Fatalf("loaded: %+v", c)
 			}
@@ -118,7 +121,7 @@ func TestABadFileIsOneLineWithFileLineAndKey(t *testing.T) {
 
 func TestTheColumnIsTheValues(t *testing.T) {
 	t.Parallel()
-	_, err := decode("f", "\n[auto_continue]\n  enabled = 1\n")
+	_, err := decode("f", "\n[auto_continue]\n  enabled = 1\n", nil)
 	want := &Error{File: "f", Line: 3, Col: 13, Key: "auto_continue.enabled", Problem: "must be true or false, not an integer"}
 	if diff := cmp.Diff(error(want), err); diff != "" {
 		t.Error(diff)
@@ -127,7 +130,7 @@ func TestTheColumnIsTheValues(t *testing.T) {
 
 func TestAByteOrderMarkDoesNotMoveThePosition(t *testing.T) {
 	t.Parallel()
-	_, err := decode("f", "\xef\xbb\xbf[auto_continue]\nenabled = 1\n")
+	_, err := decode("f", "\xef\xbb\xbf[auto_continue]\nenabled = 1\n", nil)
 	want := &Error{File: "f", Line: 2, Col: 11, Key: "auto_continue.enabled", Problem: "must be true or false, not an integer"}
 	if diff := cmp.Diff(error(want), err); diff != "" {
 		t.Error(diff)
@@ -136,14 +139,22 @@ func TestAByteOrderMarkDoesNotMoveThePosition(t *testing.T) {
 
 func TestAnEmptyFileIsTheDefaults(t *testing.T) {
 	t.Parallel()
-	want := Config{Path: "f", Agents: map[string]Agent{}, AutoContinue: AutoContinue{
-		Enabled: true, Freshness: Duration(15 * time.Minute), MaxAttempts: 2,
-		Backoff: Duration(5 * time.Second), MaxBackoff: Duration(5 * time.Minute),
-	}}
+	want := Config{
+		Path: "f", Agents: map[string]Agent{},
+		AutoContinue: AutoContinue{
+			Enabled: true, Freshness: Duration(15 * time.Minute), MaxAttempts: 2,
+			Backoff: Duration(5 * time.Second), MaxBackoff: Duration(5 * time.Minute),
+			MaxConcurrent: 3, Stagger: Wait(time.Second),
+		},
+		Restart: Restart{
+			Policy: "always", Delay: Wait(time.Second), MaxDelay: Duration(5 * time.Minute), ResetAfter: Duration(10 * time.Minute),
+			StormStarts: 10, StormWindow: Duration(time.Minute), RestartExit: []int{75}, ParkExit: []int{78},
+		},
+	}
 	for name, text := range map[string]string{
-		"empty": "", "comments": "# nothing\n\n", "empty tables": "[auto_continue]\n[agent]\n", "byte order mark": "\xef\xbb\xbf",
+		"empty": "", "comments": "# nothing\n\n", "empty tables": "[auto_continue]\n[restart]\n[agent]\n", "byte order mark": "\xef\xbb\xbf",
 	} {
-		c, err := decode("f", text)
+		c, err := decode("f", text, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -164,6 +175,8 @@ freshness = "1h30m"
 max_attempts = 0
 backoff = "1ms"
 max_backoff = "1ms"
+max_concurrent = 100
+stagger = "1ms"
 
 [agent.0-all_keys]
 command = ["all", "{{prompt}}", "--file={{prompt_file}}", "{{session}}-{{attempt}}", "}} { {", ""]
@@ -176,13 +189,17 @@ busy_event = "busy"
 rate_limit_event = ""
 crash_exit = [0, 255]
 concluded_exit = [130]
-`, "\n", "\r\n"))
+`, "\n", "\r\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Config{
-		Path:         "f",
-		AutoContinue: AutoContinue{Freshness: Duration(90 * time.Minute), Backoff: Duration(time.Millisecond), MaxBackoff: Duration(time.Millisecond)},
+		Path: "f",
+		AutoContinue: AutoContinue{
+			Freshness: Duration(90 * time.Minute), Backoff: Duration(time.Millisecond), MaxBackoff: Duration(time.Millisecond),
+			MaxConcurrent: 100, Stagger: Wait(time.Millisecond),
+		},
+		Restart: defaultRestart(),
 		Agents: map[string]Agent{
 			"dotted": {Command: []string{"/opt/dotted"}},
 			"0-all_keys": {
@@ -222,7 +239,7 @@ func TestDotsAndBracketsInStringsAreNoNesting(t *testing.T) {
 		if line := tooNested(text); line != 0 {
 			t.Errorf("line %d is said to be nested too deep:\n%s", line, text)
 		}
-		if _, err := decode("f", agent+"env.A = "+value); err != nil {
+		if _, err := decode("f", agent+"env.A = "+value, nil); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}
@@ -233,12 +250,16 @@ func FuzzDecode(f *testing.F) {
 	f.Add(agent)
 	f.Add("[auto_continue]\nfreshness = '''1\n'''\nx.y.\"z\" = [{a = 1}, 2]\n[[agent.x]]\n")
 	f.Add("a = \"\"\"\\\n\"\"\"\"\"\n'b' = 1979-05-27T07:32:00Z # c\r\n[agent.\"\\u0000\"]\x00")
+	f.Add(everyKey)
+	f.Add(service + "env_file = ['/x.env', '{{home}}/y']\nenv.A = '${UNSET:-$~$$${SET}}'\n" + service)
+	f.Add("[[ \"service\" ]]\nname = 'a'\ncommand = ['${SET:-{{home}}}']\n[service.health]\nhttp = 'http://x'\nstatus = []\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > maxFile {
 			t.Skip("read refuses it")
 		}
-		_, err := decode("hermes.toml", text)
+		c, err := decode("hermes.toml", text, around(map[string]string{"/x.env": "A = 1\n"}))
 		if err == nil {
+			again(t, c)
 			return
 		}
 		line := err.Error()

@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// maxNesting bounds the depth of brackets, and of one dotted key. Ours has four levels. The parser keeps every prefix of
+// maxNesting bounds the depth of brackets, and of one dotted key. Ours has five levels. The parser keeps every prefix of
 // a key: a dotted key of 16 KiB costs it 3 s, one of 128 KiB all memory (measured, v1.6.0).
 const maxNesting = 16
 

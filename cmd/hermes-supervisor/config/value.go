@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding"
 	"fmt"
 	"slices"
 )
@@ -21,14 +22,27 @@ func (d *document) set(path []string, v, dst any) error {
 		*dst = int(n)
 		return nil
 	case *Duration:
-		var s string
-		if err := scalar(d, path, v, &s, `a duration in quotes (as in "15m")`); err != nil {
-			return err
+		return d.setText(path, v, dst, `a duration in quotes (as in "15m")`)
+	case *Wait:
+		return d.setText(path, v, dst, `a duration in quotes (as in "15m")`)
+	case *Size:
+		return d.setText(path, v, dst, `a size in quotes (as in "64MiB")`)
+	case *Paths:
+		if s, ok := v.(string); ok {
+			*dst = Paths{s}
+			return nil
 		}
-		if err := dst.UnmarshalText([]byte(s)); err != nil {
-			return d.fault(path, err.Error(), "")
-		}
-		return nil
+		return array(d, path, v, (*[]string)(dst), "a string or an array of strings")
+	case *Profiles:
+		return d.setProfiles(path, v, dst)
+	case *Restart, *Limits:
+		return d.fill(path, v, dst)
+	case **Ready:
+		*dst = defaultReady()
+		return d.fill(path, v, *dst)
+	case **Health:
+		*dst = defaultHealth()
+		return d.fill(path, v, *dst)
 	case *[]string:
 		return array(d, path, v, dst, "an array of strings")
 	case *[]int:
@@ -85,6 +99,18 @@ func (d *document) setTable(path []string, v any, dst *map[string]string) error 
 			return err
 		}
 		(*dst)[name] = s
+	}
+	return nil
+}
+
+// setText sets a value that the file holds as a string of its own form.
+func (d *document) setText(path []string, v any, dst encoding.TextUnmarshaler, want string) error {
+	var s string
+	if err := scalar(d, path, v, &s, want); err != nil {
+		return err
+	}
+	if err := dst.UnmarshalText([]byte(s)); err != nil {
+		return d.fault(path, err.Error(), "")
 	}
 	return nil
 }

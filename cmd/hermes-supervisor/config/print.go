@@ -1,0 +1,60 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// TOML is the configuration as a file with every default written out. Loaded at the same place and with the same env
+// files it is the same configuration, whatever the variables are by then.
+func (c Config) TOML() (string, error) {
+	var b strings.Builder
+	add := func(part any) error {
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		enc := toml.NewEncoder(&b)
+		enc.Indent = ""
+		return enc.Encode(part)
+	}
+	if err := add(struct {
+		AutoContinue AutoContinue `toml:"auto_continue"`
+		Restart      Restart      `toml:"restart"`
+	}{c.AutoContinue, c.Restart}); err != nil {
+		return "", fmt.Errorf("write the configuration as TOML: %w", err)
+	}
+	for _, s := range c.Services {
+		written, _ := s.rewrite(func(value string) (string, *fault) { return literal(value), nil })
+		if err := add(struct {
+			Service []Service `toml:"service"`
+		}{[]Service{written}}); err != nil {
+			return "", fmt.Errorf("write service %s as TOML: %w", s.Name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		if err := add(struct {
+			Agents map[string]Agent `toml:"agent"`
+		}{map[string]Agent{name: c.Agents[name]}}); err != nil {
+			return "", fmt.Errorf("write agent %s as TOML: %w", name, err)
+		}
+	}
+	return b.String(), nil
+}
+
+// Tree is the configuration as maps, arrays and plain values, with the keys and units of the file. Unlike those of TOML
+// its values are as they are used: a $ is a $.
+func (c Config) Tree() (map[string]any, error) {
+	text, err := toml.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("write the configuration as TOML: %w", err)
+	}
+	var tree map[string]any
+	if err := toml.Unmarshal(text, &tree); err != nil {
+		return nil, fmt.Errorf("read the configuration as TOML: %w", err)
+	}
+	return tree, nil
+}

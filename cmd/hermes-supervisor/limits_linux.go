@@ -1,0 +1,4 @@
+package main
+
+// limitsNote is what differs on this system.
+const limitsNote = ""

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hermes-supervisor/cmd/hermes-supervisor/config"
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/policy"
+	"hermes-supervisor/policy/phase"
+	"hermes-supervisor/supervise"
+	"hermes-supervisor/supervise/output"
+	"hermes-supervisor/supervise/process"
+	"hermes-supervisor/supervise/service"
+	"hermes-supervisor/supervise/turn"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	own := ownService{}
+	cmd := &cobra.Command{
+		Use:   "run [-- ARGV…]",
+		Short: "Keep services up, and continue interrupted turns, in the foreground",
+		Long: `Runs the services of hermes.toml in this home and its profiles, and continues the interrupted turns whose agent
+hermes.toml names. With a command line after --, that is one more service, named after its program; where its restart
+policy lets it end and nothing else is to be run, run ends with its exit code.
+
+Started at a terminal, and with no [[service]] in hermes.toml, run gives that program the terminal, so that a shell or
+an editor works in it: Ctrl-C and Ctrl-Z are the program's then (Ctrl-Z stops run too, and your shell's fg continues
+both), nothing that it prints is in its log, and what run has to say comes when the terminal is its own again. Not on
+Windows.
+
+Ctrl-C or SIGTERM stops everything in order, a second one kills what is left; SIGHUP reads hermes.toml again. When this
+program dies otherwise, services and keepers live on: the next run adopts them.`,
+		Example: `  hermes-supervisor run
+  hermes-supervisor run -- hermes gateway run`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
+				return &turn.UsageError{Problem: fmt.Sprintf("%q stands before --: the command line comes after it", args[0])}
+			}
+			if own.argv = args; own.restart != "" && policies[own.restart] == 0 && own.restart != config.RestartAlways {
+				return &turn.UsageError{Problem: fmt.Sprintf("--restart is always, on-failure or never, not %.40q", own.restart)}
+			}
+			return a.run(cmd, own)
+		},
+	}
+	cmd.Flags().StringVar(&own.restart, "restart", "", "when the command line after -- is started again: always, on-failure or never (default from [restart])")
+	return cmd
+}
+
+// residentGC keeps the heap of a program small that runs for months and allocates next to nothing: at 100 the peak of its
+// start, when the configuration is read, leaves pages behind that are half empty for good.
+const residentGC = 20
+
+func (a *app) run(cmd *cobra.Command, own ownService) error {
+	cfg, source, err := a.load(config.Load)
+	if err != nil {
+		return err
+	}
+	root, err := a.resolveHome()
+	if err != nil {
+		return err
+	}
+	key, err := loadKey(source.Dir)
+	if err != nil {
+		return fmt.Errorf("records cannot be signed, so nothing could be told from a forgery: %w", err)
+	}
+	self, err := selfPath()
+	if err != nil {
+		return err
+	}
+	if len(cfg.Services) == 0 && len(cfg.Agents) == 0 && len(own.argv) == 0 {
+		return &turn.UsageError{Problem: fmt.Sprintf("nothing to run: %s names no service and no agent; give a command line after --", source.Path)}
+	}
+	own.terminal = len(own.argv) > 0 && len(cfg.Services) == 0 && a.atTerminal()
+	debug.SetGCPercent(residentGC)
+	host, err := process.NewHost()
+	if err != nil {
+		return err
+	}
+	orders, passed, stop := a.listenForRun()
+	defer stop()
+	tell := newNotifier(os.Getenv)
+	printer := &transitions{json: a.json, to: a.stdout, tell: tell}
+	s := &supervise.Supervisor{
+		Root: root, Key: key, Options: fsstate.Options{UnsafeFilesystem: a.unsafe}, Host: host,
+		Config: a.supervised(cfg, own), Orders: orders, Log: runLog(a), Say: a.say, Moved: printer.moved,
+		Reload: func() (supervise.Config, error) {
+			tell.reloading()
+			defer tell.ready()
+			again, err := config.Load(source)
+			if err != nil {
+				return supervise.Config{}, err
+			}
+			return a.supervised(again, own), nil
+		},
+		Keeper: func(home fsstate.Home, session, agent string) []string {
+			argv := []string{self, "--home", home.Path}
+			if path, err := filepath.Abs(source.Path); err == nil && source.Path != "" {
+				argv = append(argv, "--config", path) // a keeper has another working directory
+			}
+			if a.unsafe {
+				argv = append(argv, "--unsafe-filesystem")
+			}
+			return append(argv, "turn", "run", "--session="+session, "--agent="+agent, "--continued-by="+turn.ByRun)
+		},
+		Up:        tell.ready,
+		Alive:     tell.alive,
+		Heartbeat: tell.watchdog(),
+		Stopping:  tell.stopping,
+	}
+	if own.terminal {
+		held := &heldBack{to: a.stderr, terminal: os.Stdin}
+		defer held.release()
+		s.Log, s.Say, printer.to = warnings(held), held.say, held
+		s.Foreground = &supervise.Foreground{Name: commandLine(cfg, own.restart, own.argv).Name, Signals: passed}
+	} else if len(own.argv) > 0 {
+		printer.to = a.stderr // stdout is the service's
+		s.Foreground = &supervise.Foreground{Name: commandLine(cfg, own.restart, own.argv).Name, Emit: a.pass, Signals: passed}
+	}
+	err = s.Run(cmd.Context())
+	if f := s.Foreground; f != nil && f.Exit != nil {
+		a.code = exitCodeOf(*f.Exit)
+	}
+	if _, taken := errors.AsType[*service.TakenError](err); taken {
+		return &busyError{err}
+	}
+	return err
+}
+
+// busyError is what somebody else does now (exit 75).
+type busyError struct{ error }
+
+func (e *busyError) Unwrap() error { return e.error }
+
+// supervised is the configuration as the supervisor takes it.
+func (a *app) supervised(cfg config.Config, own ownService) supervise.Config {
+	agents := &room{config: cfg}
+	return supervise.Config{
+		Services: func(home fsstate.Home) ([]service.Spec, error) { return servicesOf(cfg, own, home) },
+		Turns:    settingsOf(cfg),
+		Agents: func(name string) (turn.Agent, bool) {
+			agent, err := agents.agent(name)
+			return agent, name != "" && err == nil
+		},
+		MaxConcurrent: cfg.AutoContinue.MaxConcurrent,
+		Stagger:       time.Duration(cfg.AutoContinue.Stagger),
+	}
+}
+
+func settingsOf(cfg config.Config) policy.Settings {
+	return policy.Settings{
+		Enabled: cfg.AutoContinue.Enabled, Freshness: time.Duration(cfg.AutoContinue.Freshness),
+		MaxAttempts: cfg.AutoContinue.MaxAttempts,
+		Backoff:     time.Duration(cfg.AutoContinue.Backoff), MaxBackoff: time.Duration(cfg.AutoContinue.MaxBackoff),
+	}
+}
+
+// sameSignal is within which a signal that comes twice is one: timeout(1) and terminals send it to a process and then to
+// its group.
+const sameSignal = 100 * time.Millisecond
+
+// listenForRun turns signals into the supervisor's orders until stop. SIGHUP reads the configuration again, unless a
+// terminal was closed, which is a stop. passedSignals go to the service of the command line.
+func (a *app) listenForRun() (orders <-chan supervise.Order, passed <-chan syscall.Signal, stop func()) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, slices.Concat(stopSignals, passedSignals, []os.Signal{syscall.SIGPIPE})...)
+	pass := make(chan syscall.Signal, 8)
+	terminal := process.IsTerminal(a.stderr)
+	out := make(chan supervise.Order, 8)
+	done := make(chan struct{})
+	go func() {
+		var last os.Signal
+		var at time.Time
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				order := supervise.OrderStop
+				again := s == last && time.Since(at) < sameSignal
+				last, at = s, time.Now()
+				switch {
+				case again:
+					continue
+				case s == syscall.SIGPIPE:
+					continue
+				case slices.Contains(passedSignals, s):
+					if sig, is := s.(syscall.Signal); is {
+						select {
+						case pass <- sig:
+						default:
+						}
+					}
+					continue
+				case s == syscall.SIGHUP && !terminal:
+					order = supervise.OrderReload
+				}
+				select {
+				case out <- order:
+				default: // enough of them are waiting already
+				}
+			}
+		}
+	}()
+	return out, pass, func() { signal.Stop(signals); close(done) }
+}
+
+// runLog is where the supervisor reports what it met on the way.
+func runLog(a *app) *slog.Logger { return a.log(false) }
+
+// pass gives on what the service of the command line prints. A reader that went away costs the service nothing.
+func (a *app) pass(s output.Stream, b []byte) error {
+	to := a.stdout
+	if s == output.Err {
+		to = a.stderr
+	}
+	_, _ = to.Write(b)
+	return nil
+}
+
+// transitions prints one line for each change of a service, and tells the service manager the last one.
+type transitions struct {
+	json bool
+	to   io.Writer
+	tell *notifier
+}
+
+func (t *transitions) moved(home fsstate.Home, spec service.Spec, s phase.State) {
+	name := spec.Name
+	if home.Profile != "" {
+		name += "@" + home.Profile
+	}
+	t.tell.status(name + ": " + describe(s))
+	if t.json {
+		return
+	}
+	fmt.Fprintf(t.to, "%s  %-20s %s\n", time.Now().Format(time.TimeOnly), name, describe(s))
+}
+
+// describe is a service's state in one short line.
+func describe(s phase.State) string {
+	line := s.Phase.String()
+	if text := s.Reason.Text(); text != "" {
+		line += ": " + text
+	}
+	if s.Last != nil && (s.Last.Launch == s.Launch && s.Phase != phase.Running && s.Phase != phase.Starting || s.Reason == phase.ReasonRestarted) {
+		line += " (" + exitText(s.Last) + ")"
+	}
+	if s.Phase == phase.Waiting && !s.NextAt.IsZero() {
+		line += fmt.Sprintf(", next start in %s", max(time.Until(s.NextAt), 0).Round(100*time.Millisecond))
+	}
+	return line
+}
+
+// exitText is how a launch ended, with its last line.
+func exitText(e *phase.Exit) string {
+	text := "nobody saw how it ended"
+	switch {
+	case e.Code < 0 && e.Reason != "": // it never ran
+		return e.Reason
+	case e.Observed && e.Signal != 0:
+		text = process.Exit{Code: e.Code, Signal: e.Signal, Signaled: true}.String()
+	case e.Observed:
+		text = fmt.Sprintf("exit %d", e.Code)
+	}
+	if e.Reason != "" {
+		text += fmt.Sprintf(": %.100s", e.Reason)
+	}
+	return text
+}
+
+// exitCodeOf is the exit code by which a shell would tell of an end.
+func exitCodeOf(e phase.Exit) int {
+	switch {
+	case !e.Observed:
+		return exitFailed
+	case e.Signal != 0:
+		return 128 + e.Signal
+	}
+	return e.Code
+}
