@@ -55,15 +55,22 @@ const unsettledLooks = 20
 // is being looked at may be missing; one that begins meanwhile as well.
 func (t Tree) Members() ([]ident.Ident, error) {
 	looker := newLooker(t)
-	seen, err := looker.look()
-	for looks := 1; err == nil && !seen.settled && looks < unsettledLooks; looks++ { // something died or moved meanwhile
-		seen, err = looker.look()
+	union := map[key]proc{}
+	for looks, sure := 0, 0; sure < sureLooks && looks < unsettledLooks; looks++ {
+		seen, err := looker.look()
+		if err != nil {
+			return nil, err
+		}
+		// The kernel's list of children may leave one out while another ends: whoever was seen once is asked for below.
+		for _, p := range seen.members {
+			union[p.key()] = p
+		}
+		if sure++; !seen.settled { // something died or moved meanwhile
+			sure = 0
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	members := make([]ident.Ident, 0, len(seen.members))
-	for _, p := range seen.members {
+	members := make([]ident.Ident, 0, len(union))
+	for _, p := range union {
 		id, err := ident.Of(p.pid, t.Instance)
 		switch {
 		case errors.Is(err, os.ErrProcessDone):
