@@ -91,14 +91,8 @@ func (a *app) plan() error {
 	if err != nil {
 		return err
 	}
-	homes := []fsstate.Home{root}
-	if root.Profile == "" {
-		if homes, err = fsstate.Homes(root); err != nil {
-			return err
-		}
-	}
 	plan := []planJSON{}
-	for _, home := range homes {
+	for _, home := range homesBelow(root) {
 		specs, err := servicesOf(cfg, ownService{}, home)
 		if err != nil {
 			return err

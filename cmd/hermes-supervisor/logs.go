@@ -112,14 +112,8 @@ func (a *app) openLog(target string) (*output.Log, *fsstate.Store, error) {
 
 // noOutput names what there is, as it can be given.
 func noOutput(target string, home fsstate.Home) error {
-	homes := []fsstate.Home{home}
-	if home.Profile == "" {
-		if all, err := fsstate.Homes(home); err == nil {
-			homes = all
-		}
-	}
 	var known []string
-	for _, h := range homes {
+	for _, h := range homesBelow(home) {
 		store, err := fsstate.OpenRead(h)
 		if err != nil {
 			continue

@@ -102,25 +102,33 @@ func (a *app) services() (services []serviceJSON, bad []error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	homes := []fsstate.Home{root}
-	if root.Profile == "" {
-		if all, err := fsstate.Homes(root); err == nil {
-			homes = all
+	resolved, _, unresolved := a.load(config.Load)
+	for _, home := range homesBelow(root) {
+		digests := map[string]string{}
+		if specs, err := servicesOf(resolved, ownService{}, home); unresolved == nil && err == nil {
+			for _, spec := range specs {
+				digests[spec.Name] = spec.Digest
+			}
 		}
-	}
-	for _, home := range homes {
-		found, problems := servicesIn(cfg, key, home)
+		found, problems := servicesIn(cfg, digests, key, home)
 		services, bad = append(services, found...), append(bad, problems...)
 	}
 	return services, bad, nil
 }
 
-// servicesIn joins what is configured for one home with what is recorded in it.
-func servicesIn(cfg config.Config, key []byte, home fsstate.Home) (services []serviceJSON, bad []error) {
-	specs, err := servicesOf(cfg, ownService{}, home)
-	if err != nil {
-		return nil, []error{err}
+// homesBelow are the home in force and, where it is the root home, its profiles.
+func homesBelow(root fsstate.Home) []fsstate.Home {
+	if root.Profile == "" {
+		if all, err := fsstate.Homes(root); err == nil {
+			return all
+		}
 	}
+	return []fsstate.Home{root}
+}
+
+// servicesIn joins what is configured for one home with what is recorded in it. digests are those of the services whose
+// values could be resolved: a variable or an env file may be there for the supervisor alone.
+func servicesIn(cfg config.Config, digests map[string]string, key []byte, home fsstate.Home) (services []serviceJSON, bad []error) {
 	records := map[string]*fsstate.Service{}
 	store, err := fsstate.OpenRead(home)
 	switch {
@@ -135,18 +143,22 @@ func servicesIn(cfg config.Config, key []byte, home fsstate.Home) (services []se
 		return nil, []error{err}
 	}
 	p := &place{home: home, files: fsstate.ServiceFiles{Store: store, Key: key}}
-	for _, spec := range specs {
-		rec := records[spec.Name]
-		delete(records, spec.Name)
+	for _, configured := range cfg.Services {
+		if !configured.Profiles.Has(home.Profile) {
+			continue
+		}
+		rec := records[configured.Name]
+		delete(records, configured.Name)
 		if rec == nil {
 			services = append(services, serviceJSON{
-				Service: spec.Name, Profile: home.Profile, Home: home.Path, Configured: true, Phase: phase.Stopped.String(),
-				Text: "never run", Up: spec.Autostart, Alive: ident.Dead.String(),
+				Service: configured.Name, Profile: home.Profile, Home: home.Path, Configured: true, Phase: phase.Stopped.String(),
+				Text: "never run", Up: configured.Autostart, Alive: ident.Dead.String(),
 			})
 			continue
 		}
 		s := p.describe(rec)
-		s.Configured, s.Changed = true, rec.Process.Instance != "" && rec.Digest != spec.Digest && s.PID != 0
+		digest, known := digests[configured.Name]
+		s.Configured, s.Changed = true, known && rec.Digest != digest && s.PID != 0
 		services = append(services, s)
 	}
 	for _, rec := range records {
