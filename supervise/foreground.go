@@ -17,6 +17,11 @@ type Foreground struct {
 	Exit    *phase.Exit // set when it has ended for good and ended the run with it
 }
 
+// inForeground tells the service that the run was started for from all others.
+func (l *loop) inForeground(h *home, service string) bool {
+	return l.Foreground != nil && l.Foreground.Name == service && h.Path == l.Root.Path
+}
+
 // print copies what the foreground service prints from its launch on.
 func (l *loop) print(ctx context.Context, log *output.Log) {
 	printing, stop := context.WithCancel(ctx)

@@ -22,8 +22,8 @@ type home struct {
 	witness   *os.File // held for as long as this process lives: what our records name
 	room      *turn.Room
 	orders    fsstate.OrderFiles
-	instances *instanceMemo
-	specs     []service.Spec // as configured for it
+	instances *memo[map[string][]string] // by service
+	specs     []service.Spec             // as configured for it
 	runners   map[string]*running
 	watched   bool        // its folders wake the loop
 	leaving   atomic.Bool // its profile was deleted
@@ -31,6 +31,9 @@ type home struct {
 	seen      times // at the last rescan
 	busy      bool  // it had open turns at the last look
 }
+
+// key names a service or a session among those of all homes.
+func (h *home) key(name string) string { return h.Path + "\x00" + name }
 
 // sweepEvery is how often what nobody needs any more is removed from a home.
 const sweepEvery = time.Hour
@@ -70,7 +73,7 @@ func (l *loop) openHome(ctx context.Context, at fsstate.Home) error {
 		room:   &turn.Room{Store: store, Key: l.Key, Settings: l.config.Turns, Agents: l.config.Agents, Log: l.Log},
 	}
 	l.homes[at.Path] = h
-	h.instances = &instanceMemo{store: store}
+	h.instances = &memo[map[string][]string]{look: func() (map[string][]string, error) { return service.Instances(store) }}
 	if h.specs, err = l.config.Services(at); err != nil {
 		return err
 	}
@@ -92,13 +95,14 @@ func (l *loop) begin(ctx context.Context, h *home, spec service.Spec) {
 		l.Log.Error("service not supervised", "service", spec.Name, "error", err.Error())
 		return
 	}
-	if f := l.Foreground; f != nil && f.Emit != nil && f.Name == spec.Name && h.Path == l.Root.Path {
+	foreground := l.inForeground(h, spec.Name)
+	if foreground && l.Foreground.Emit != nil {
 		l.print(ctx, log)
 	}
 	r := &running{spec: spec}
 	shared := service.Shared{
 		Files: fsstate.ServiceFiles{Store: h.store, Key: l.Key}, Host: l.Host, Supervisor: l.self, Gate: l.gate,
-		Tagged: l.tagged.scan, Instances: h.instances.of, Log: l.Log,
+		Tagged: l.tagged.get, Instances: h.instances.get, Log: l.Log,
 		Moved: func(spec service.Spec, s phase.State) {
 			l.moved(h, spec, s)
 			if r.phase.Store(int64(s.Phase)); h.leaving.Load() {
@@ -108,13 +112,11 @@ func (l *loop) begin(ctx context.Context, h *home, spec service.Spec) {
 	}
 	r.Runner = service.New(shared, log)
 	h.runners[spec.Name] = r
-	l.logs.add(h.Path+"/"+spec.Name, log, spec.LogBound)
-	if f := l.Foreground; f != nil && f.Name == spec.Name && h.Path == l.Root.Path {
-		r.Wanted = true
-	}
+	l.logs.add(h.key(spec.Name), log, spec.LogBound)
+	r.Wanted = foreground
 	go func() {
 		err := r.Run(ctx, spec)
-		l.logs.remove(h.Path + "/" + spec.Name)
+		l.logs.remove(h.key(spec.Name))
 		select {
 		case l.ended <- ended{home: h, name: spec.Name, err: err}:
 		case <-ctx.Done():
@@ -135,7 +137,7 @@ func (l *loop) moved(h *home, spec service.Spec, s phase.State) {
 	case l.stir <- struct{}{}:
 	default:
 	}
-	if f := l.Foreground; f != nil && f.Name == spec.Name && h.Path == l.Root.Path && s.Ended() {
+	if l.inForeground(h, spec.Name) && s.Ended() {
 		select {
 		case l.over <- *s.Last:
 		default:
@@ -170,7 +172,7 @@ func (l *loop) letGo(h *home) {
 		return
 	}
 	delete(l.homes, h.Path)
-	l.logs.remove(h.Path + "/" + KeeperLog)
+	l.logs.remove(h.key(KeeperLog))
 	for _, folder := range wakingFolders {
 		l.Host.Watch().Remove(h.store.Path(folder, ""), l.wake)
 	}

@@ -64,7 +64,7 @@ func (l *loop) dispatch(ctx context.Context, h *home, o *fsstate.Order) {
 	}
 	r, known := h.runners[o.Service]
 	if !known {
-		l.answer(h, o, &UnknownServiceError{Service: o.Service, Home: h.Home})
+		l.answer(h, o, fmt.Errorf("service %q: not run in %s", o.Service, h.Path))
 		return
 	}
 	go func() { // the order waits for the disk, the loop for nobody
@@ -97,16 +97,6 @@ func (l *loop) answer(h *home, o *fsstate.Order, err error) {
 	if err := h.orders.PutAnswer(a); err != nil {
 		l.Log.Warn("order not answered", "order", o.ID, "error", err.Error())
 	}
-}
-
-// UnknownServiceError is an order for a service that is not run here.
-type UnknownServiceError struct {
-	Service string
-	Home    fsstate.Home
-}
-
-func (e *UnknownServiceError) Error() string {
-	return fmt.Sprintf("service %q: not run in %s", e.Service, e.Home.Path)
 }
 
 // reload reads the configuration again and makes what runs follow it; restart says whether what was launched with
@@ -164,7 +154,7 @@ func (l *loop) change(ctx context.Context, h *home, c Change, restart bool) {
 		go func() { _ = r.Shutdown(ctx) }()
 	case StepUpdate, StepRestart:
 		r.spec = c.spec
-		l.logs.add(h.Path+"/"+c.Service, r.Output, c.spec.LogBound)
+		l.logs.add(h.key(c.Service), r.Output, c.spec.LogBound)
 		go func() {
 			if err := r.Apply(ctx, c.spec); err == nil && restart && c.Step == StepRestart {
 				_ = r.Restart(ctx)
@@ -189,7 +179,7 @@ func (l *loop) obey(ctx context.Context, o Order) {
 		for _, h := range l.homes {
 			l.shutdown(ctx, h)
 		}
-		l.stopKeepers(ctx, syscall.SIGTERM)
+		l.stopKeepers()
 		if n := len(l.keepers); n > 0 {
 			l.Say("waiting for %d continued turns, which may finish for a while; once more stops them at once", n)
 		}
@@ -200,6 +190,6 @@ func (l *loop) obey(ctx context.Context, o Order) {
 				go func() { _ = r.Kill(ctx) }()
 			}
 		}
-		l.stopKeepers(ctx, syscall.SIGTERM) // a second one makes a keeper stop its agent at once
+		l.stopKeepers()
 	}
 }

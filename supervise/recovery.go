@@ -47,9 +47,9 @@ type recovery struct {
 	failed map[string]string // what was said of a file that cannot be read
 }
 
-// recover looks at every turn of every home: it starts a keeper for those that may go on, the oldest first, and watches
+// recoverTurns looks at every turn of every home: it starts a keeper for those that may go on, the oldest first, and watches
 // whoever holds the others.
-func (l *loop) recover(ctx context.Context) {
+func (l *loop) recoverTurns(ctx context.Context) {
 	l.turns.next = time.Time{}
 	if l.stopping {
 		return
@@ -93,7 +93,7 @@ type candidate struct {
 
 // consider says whether a keeper may be started for a turn now, and arranges the next look where not.
 func (l *loop) consider(ctx context.Context, h *home, v turn.View) (candidate, bool) {
-	key := h.Path + "\x00" + v.Turn.Session
+	key := h.key(v.Turn.Session)
 	if v.Keeper.Verdict == ident.Alive {
 		l.watchKeeper(ctx, h, v.Turn)
 	}
@@ -127,9 +127,6 @@ func (l *loop) lookAt(at time.Time) {
 	}
 }
 
-// nextRecovery is when a look at the turns is due without any event.
-func (l *loop) nextRecovery() time.Time { return l.turns.next }
-
 // running counts the continuations that this supervisor, or one before it, has started.
 func (l *loop) running() (n int) {
 	for _, k := range l.keepers {
@@ -143,7 +140,7 @@ func (l *loop) running() (n int) {
 // launchKeeper starts a keeper for a turn, in a session of its own: it outlives our death.
 func (l *loop) launchKeeper(ctx context.Context, c candidate) {
 	t := c.view.Turn
-	key := c.home.Path + "\x00" + t.Session
+	key := c.home.key(t.Session)
 	l.turns.tried[key] = attempted{t.Attempts, t.Phase, time.Now()}
 	child, err := l.startKeeper(c)
 	l.turns.last = time.Now()
@@ -165,7 +162,7 @@ func (l *loop) launchKeeper(ctx context.Context, c candidate) {
 
 // forget takes a keeper out that has ended, unless another one has its turn by now.
 func (l *loop) forget(k *keeper) {
-	if key := k.home.Path + "\x00" + k.session; l.keepers[key] == k {
+	if key := k.home.key(k.session); l.keepers[key] == k {
 		delete(l.keepers, key)
 	}
 }
@@ -179,7 +176,7 @@ func (l *loop) startKeeper(c candidate) (*process.Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.logs.add(c.home.Path+"/"+KeeperLog, log, output.DefaultBound)
+	l.logs.add(c.home.key(KeeperLog), log, output.DefaultBound)
 	stdout, stderr, err := log.Files()
 	if err != nil {
 		return nil, err
@@ -193,7 +190,7 @@ func (l *loop) startKeeper(c candidate) (*process.Child, error) {
 
 // watchKeeper notices the death of whoever holds a turn.
 func (l *loop) watchKeeper(ctx context.Context, h *home, t *fsstate.Turn) {
-	key := h.Path + "\x00" + t.Session
+	key := h.key(t.Session)
 	if _, watched := l.keepers[key]; watched {
 		return
 	}
@@ -208,8 +205,9 @@ func (l *loop) watchKeeper(ctx context.Context, h *home, t *fsstate.Turn) {
 	}()
 }
 
-// stopKeepers tells the keepers that `run` has started to drain, and leaves those that a person started alone.
-func (l *loop) stopKeepers(_ context.Context, sig syscall.Signal) {
+// stopKeepers tells the keepers that `run` has started to drain, at once the second time, and leaves those that a person
+// started alone.
+func (l *loop) stopKeepers() {
 	for key, k := range l.keepers {
 		if !k.ours {
 			delete(l.keepers, key)
@@ -217,9 +215,9 @@ func (l *loop) stopKeepers(_ context.Context, sig syscall.Signal) {
 		}
 		var err error
 		if k.child != nil {
-			err = k.child.Signal(sig)
+			err = k.child.Signal(syscall.SIGTERM)
 		} else if process.Name(k.id.PID) == process.Name(os.Getpid()) {
-			err = process.Tree{Leader: k.id}.Signal(sig)
+			err = process.Tree{Leader: k.id}.Signal(syscall.SIGTERM)
 		}
 		if err != nil && !errors.Is(err, os.ErrProcessDone) {
 			l.Log.Warn("keeper not stopped", "session", k.session, "error", err.Error())

@@ -72,7 +72,7 @@ func (l *loop) rescan(ctx context.Context) {
 	}
 	if !quiet {
 		l.takeOrders(ctx)
-		l.recover(ctx)
+		l.recoverTurns(ctx)
 	}
 }
 

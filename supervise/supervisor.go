@@ -49,7 +49,7 @@ type loop struct {
 
 	self                         ident.Ident
 	gate                         chan struct{}
-	tagged                       *tagMemo
+	tagged                       *memo[ident.Tagged]
 	logs                         *logSweep
 	wake                         chan struct{}
 	stir                         chan struct{} // some service has changed its phase
@@ -75,9 +75,6 @@ type ended struct {
 	err  error
 }
 
-// ErrNothingToDo is a configuration in which no service is named for any home, and no agent whose turns could go on.
-var ErrNothingToDo = errors.New("nothing to run: the configuration names neither a service nor an agent")
-
 // Run supervises until an ordered stop has been carried out. The error says why it could not begin, or names the first
 // service that another supervisor runs when nothing is left for this one.
 func (s *Supervisor) Run(ctx context.Context) error {
@@ -88,7 +85,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l := &loop{
-		Supervisor: s, self: self, config: s.Config, gate: make(chan struct{}, diskAtOnce), tagged: &tagMemo{}, logs: newLogSweep(s.Log),
+		Supervisor: s, self: self, config: s.Config, gate: make(chan struct{}, diskAtOnce), tagged: &memo[ident.Tagged]{look: ident.ScanTagged}, logs: newLogSweep(s.Log),
 		wake: make(chan struct{}, 1), stir: make(chan struct{}, 1), over: make(chan phase.Exit, 1), homes: map[string]*home{}, ended: make(chan ended, 16), refused: map[string]error{}, keepers: map[string]*keeper{},
 		turns: recovery{tried: map[string]attempted{}, gone: make(chan *keeper, 16), failed: map[string]string{}},
 	}
@@ -102,15 +99,15 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	if err := l.openHomes(ctx); err != nil {
 		return err
 	}
-	l.recover(ctx)
+	l.recoverTurns(ctx)
 	if s.Up != nil {
 		s.Up()
 	}
-	return l.turn(ctx)
+	return l.serve(ctx)
 }
 
-// turn is the loop itself.
-func (l *loop) turn(ctx context.Context) error {
+// serve is the loop itself.
+func (l *loop) serve(ctx context.Context) error {
 	tick := time.NewTicker(l.interval())
 	defer tick.Stop()
 	alive := time.NewTicker(max(l.Heartbeat, time.Second))
@@ -139,7 +136,7 @@ func (l *loop) turn(ctx context.Context) error {
 		case <-alive.C:
 			l.Alive()
 		case exit := <-l.over:
-			if l.alone() && !l.stopping {
+			if l.services() == 1 && len(l.keepers) == 0 && !l.stopping { // nothing but it
 				l.Foreground.Exit = &exit
 				l.obey(ctx, OrderStop)
 			}
@@ -151,16 +148,16 @@ func (l *loop) turn(ctx context.Context) error {
 			l.rescan(ctx)
 			tick.Reset(l.interval())
 		case <-retry.C:
-			l.recover(ctx)
+			l.recoverTurns(ctx)
 		case k := <-l.turns.gone:
 			l.forget(k)
-			l.recover(ctx)
+			l.recoverTurns(ctx)
 		case <-l.wake:
 			l.lookForProfiles(ctx)
 			l.takeOrders(ctx)
-			l.recover(ctx)
+			l.recoverTurns(ctx)
 		}
-		if at := l.nextRecovery(); !at.IsZero() {
+		if at := l.turns.next; !at.IsZero() {
 			retry.Reset(max(time.Until(at), 0))
 		}
 	}
@@ -168,16 +165,17 @@ func (l *loop) turn(ctx context.Context) error {
 }
 
 // done tells that an ordered stop has been carried out.
-func (l *loop) done() bool {
-	if !l.stopping {
-		return false
-	}
+func (l *loop) done() bool { return l.stopping && l.idle() }
+
+// idle tells that nothing is left to supervise.
+func (l *loop) idle() bool { return l.services() == 0 && len(l.keepers) == 0 }
+
+// services counts those that are run here.
+func (l *loop) services() (n int) {
 	for _, h := range l.homes {
-		if len(h.runners) > 0 {
-			return false
-		}
+		n += len(h.runners)
 	}
-	return len(l.keepers) == 0
+	return n
 }
 
 func (l *loop) interval() time.Duration {
@@ -187,31 +185,12 @@ func (l *loop) interval() time.Duration {
 	return unwatchedPoll
 }
 
-// alone tells that there is nothing but the foreground service.
-func (l *loop) alone() bool {
-	n := 0
-	for _, h := range l.homes {
-		n += len(h.runners)
-	}
-	return n == 1 && len(l.keepers) == 0
-}
-
-// idle tells that nothing is left to supervise.
-func (l *loop) idle() bool {
-	for _, h := range l.homes {
-		if len(h.runners) > 0 {
-			return false
-		}
-	}
-	return len(l.keepers) == 0
-}
-
 // retire takes an ended runner out. A service that somebody else runs is said once, and taken at a later rescan if that
 // one has died by then.
 func (l *loop) retire(e ended) {
 	delete(e.home.runners, e.name)
 	l.letGo(e.home)
-	key := e.home.Path + "/" + e.name
+	key := e.home.key(e.name)
 	said := l.refused[key] != nil
 	delete(l.refused, key)
 	if _, taken := errors.AsType[*service.TakenError](e.err); taken {
@@ -229,7 +208,7 @@ func (l *loop) retire(e ended) {
 func (l *loop) refusal() (err error) {
 	for _, h := range l.homes {
 		for _, spec := range h.specs {
-			err = errors.Join(err, l.refused[h.Path+"/"+spec.Name])
+			err = errors.Join(err, l.refused[h.key(spec.Name)])
 		}
 	}
 	return err

@@ -7,13 +7,11 @@ import (
 	"log/slog"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/fsstate"
-	"hermes-supervisor/policy"
 	"hermes-supervisor/supervise/turn"
 )
 
@@ -122,12 +120,8 @@ func (a *app) openRoom(readOnly bool) (*room, error) {
 	}
 	r := &room{config: cfg, Room: &turn.Room{
 		Store: store, Key: key,
-		Log: a.log(readOnly),
-		Settings: policy.Settings{
-			Enabled: cfg.AutoContinue.Enabled, Freshness: time.Duration(cfg.AutoContinue.Freshness),
-			MaxAttempts: cfg.AutoContinue.MaxAttempts,
-			Backoff:     time.Duration(cfg.AutoContinue.Backoff), MaxBackoff: time.Duration(cfg.AutoContinue.MaxBackoff),
-		},
+		Log:      a.log(readOnly),
+		Settings: settingsOf(cfg),
 	}}
 	r.Agents = func(name string) (turn.Agent, bool) {
 		agent, err := r.agent(name)

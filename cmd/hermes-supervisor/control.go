@@ -15,6 +15,7 @@ import (
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy/phase"
 	"hermes-supervisor/supervise"
+	"hermes-supervisor/supervise/process"
 	"hermes-supervisor/supervise/turn"
 )
 
@@ -143,7 +144,7 @@ func (a *app) ask(ctx context.Context, p *place, o *fsstate.Order) error {
 		case time.Now().After(deadline):
 			return &busyError{fmt.Errorf("the supervisor does not answer within %s; is it stopped?", answerWait)}
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := process.Pause(ctx, pause); err != nil {
 			return err
 		}
 	}
@@ -156,17 +157,6 @@ type answerError struct {
 }
 
 func (e *answerError) Error() string { return e.text }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
 
 // await waits until a service is in the phase that an order was to bring it to.
 func (a *app) await(ctx context.Context, p *place, target, name, op string, before phase.State, until phase.Phase, wait time.Duration) error {
@@ -191,7 +181,7 @@ func (a *app) await(ctx context.Context, p *place, target, name, op string, befo
 			said = time.Now()
 			a.say("%s: %s", target, describe(s))
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := process.Pause(ctx, pause); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/supervise/process"
 )
 
 func (a *app) eventsCommand() *cobra.Command {
@@ -99,7 +100,7 @@ func (a *app) followEvents(ctx context.Context, path string) error {
 		if !errors.Is(err, io.EOF) {
 			return err
 		}
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := process.Pause(ctx, 100*time.Millisecond); err != nil {
 			return nil // the end of following
 		}
 		now, err := os.Stat(path)

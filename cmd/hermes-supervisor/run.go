@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -48,7 +47,8 @@ program dies otherwise, services and keepers live on: the next run adopts them.`
 			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
 				return &turn.UsageError{Problem: fmt.Sprintf("%q stands before --: the command line comes after it", args[0])}
 			}
-			if own.argv = args; own.restart != "" && policies[own.restart] == 0 && own.restart != config.RestartAlways {
+			own.argv = args
+			if _, known := policies[own.restart]; own.restart != "" && !known {
 				return &turn.UsageError{Problem: fmt.Sprintf("--restart is always, on-failure or never, not %.40q", own.restart)}
 			}
 			return a.run(cmd, own)
@@ -94,7 +94,7 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 	printer := &transitions{json: a.json, to: a.stdout, tell: tell}
 	s := &supervise.Supervisor{
 		Root: root, Key: key, Options: fsstate.Options{UnsafeFilesystem: a.unsafe}, Host: host,
-		Config: a.supervised(cfg, own), Orders: orders, Log: runLog(a), Say: a.say, Moved: printer.moved,
+		Config: a.supervised(cfg, own), Orders: orders, Log: a.log(false), Say: a.say, Moved: printer.moved,
 		Reload: func() (supervise.Config, error) {
 			tell.reloading()
 			defer tell.ready()
@@ -215,9 +215,6 @@ func (a *app) listenForRun() (orders <-chan supervise.Order, passed <-chan sysca
 	}()
 	return out, pass, func() { signal.Stop(signals); close(done) }
 }
-
-// runLog is where the supervisor reports what it met on the way.
-func runLog(a *app) *slog.Logger { return a.log(false) }
 
 // pass gives on what the service of the command line prints. A reader that went away costs the service nothing.
 func (a *app) pass(s output.Stream, b []byte) error {

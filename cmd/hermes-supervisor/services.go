@@ -40,6 +40,9 @@ func servicesOf(cfg config.Config, own ownService, home fsstate.Home) ([]service
 		if !s.Profiles.Has(home.Profile) {
 			continue
 		}
+		if s.Limits != (config.Limits{}) && !limitsSupported() {
+			return nil, &config.Error{File: cfg.Path, Key: "service.limits", Problem: fmt.Sprintf("service %s: this system sets no limits on a process", s.Name)}
+		}
 		at, err := s.At(home.Path, home.Profile)
 		if err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ import (
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy/phase"
+	"hermes-supervisor/supervise/process"
 )
 
 // serviceJSON is one service in the JSON of status.
@@ -82,7 +83,7 @@ func (a *app) watchStatus(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := sleep(ctx, 500*time.Millisecond); err != nil {
+		if err := process.Pause(ctx, 500*time.Millisecond); err != nil {
 			return nil //nolint:nilerr // the end of watching
 		}
 	}

@@ -23,7 +23,7 @@ func awaitAny(ctx context.Context, procs []proc, d time.Duration) error {
 		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}) //nolint:gosec // a descriptor
 	}
 	if len(fds) == 0 {
-		return pause(ctx, d)
+		return Pause(ctx, d)
 	}
 	if err := ctx.Err(); err != nil {
 		return err

@@ -8,4 +8,4 @@ import (
 )
 
 // awaitAny waits for d: there is no handle here that tells the end of another's child.
-func awaitAny(ctx context.Context, _ []proc, d time.Duration) error { return pause(ctx, d) }
+func awaitAny(ctx context.Context, _ []proc, d time.Duration) error { return Pause(ctx, d) }

@@ -184,8 +184,8 @@ func (e *ender) sending(err error) bool {
 	return err == nil
 }
 
-// pause waits for d or for the end of ctx, which is the error.
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits for d or for the end of ctx, which is the error.
+func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -61,7 +61,7 @@ func awaitForeign(ctx context.Context, id ident.Ident, ready func()) (Exit, bool
 		if ok || time.Now().After(deadline) {
 			return exit, ok, nil
 		}
-		if err := pause(ctx, shortWait); err != nil {
+		if err := Pause(ctx, shortWait); err != nil {
 			return Exit{}, false, err
 		}
 	}

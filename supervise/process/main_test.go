@@ -151,7 +151,7 @@ func (s *scene) exitOfChild(c *Child) (Exit, error) {
 // until waits for a state of the system that tells nobody when it comes.
 func (s *scene) until(what string, holds func() bool) error {
 	for !holds() {
-		if err := pause(s.ctx, time.Millisecond); err != nil {
+		if err := Pause(s.ctx, time.Millisecond); err != nil {
 			return fmt.Errorf("it never came true that %s", what)
 		}
 	}

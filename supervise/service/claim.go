@@ -113,11 +113,11 @@ func (j *job) find() ident.Finding {
 			return f
 		}
 	}
-	instances, err := j.Instances(j.spec.Name)
+	instances, err := j.Instances()
 	if err != nil {
 		return ident.Finding{Why: err.Error()}
 	}
-	for _, instance := range instances {
+	for _, instance := range instances[j.spec.Name] {
 		if instance == j.rec.Process.Instance || instance == j.spare {
 			continue
 		}

@@ -33,12 +33,9 @@ func (r *Runner) Shutdown(ctx context.Context) error {
 // Apply gives the service other settings. What it was started with counts until its next start.
 func (r *Runner) Apply(ctx context.Context, spec Spec) error { return r.tell(ctx, order{apply: &spec}) }
 
-// Look lets the service judge again what it could not tell.
-func (r *Runner) Look(ctx context.Context) error { return r.tell(ctx, order{look: true}) }
-
 // Signal sends a signal to the leader, and to nobody else. The error is ErrNotRunning when there is none.
 func (r *Runner) Signal(ctx context.Context, sig syscall.Signal) error {
-	return r.tell(ctx, order{signal: func(j *job) error { return j.signal(sig) }})
+	return r.tell(ctx, order{do: func(j *job) error { return j.signal(sig) }})
 }
 
 // Kill ends a stop that takes too long: SIGKILL to everything.
@@ -75,12 +72,10 @@ func (r *Runner) tell(ctx context.Context, o order) error {
 func (j *job) obey(ctx context.Context, o order) {
 	var err error
 	switch {
-	case o.signal != nil:
-		err = o.signal(j)
+	case o.do != nil:
+		err = o.do(j)
 	case o.apply != nil:
 		j.spec = *o.apply
-	case o.look:
-		j.lookAgain(ctx)
 	case o.event == phase.StopDeadline:
 		if j.leaving && j.launch == nil {
 			j.dirty = false // whoever cannot wait does not wait for a full disk either

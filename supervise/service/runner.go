@@ -21,8 +21,8 @@ type Shared struct {
 	Supervisor ident.Ident // this process, with the instance whose witness it holds
 	Gate       chan struct{}
 	Tagged     func() (ident.Tagged, error)
-	// Instances are the launches that say in run/ that they are the service of that name; see the function.
-	Instances func(name string) ([]string, error)
+	// Instances is what the function of that name says of the home's store, perhaps a moment ago.
+	Instances func() (map[string][]string, error)
 	Log       *slog.Logger
 	// Moved is told of each change of phase, after it was recorded.
 	Moved func(Spec, phase.State)
@@ -43,9 +43,8 @@ type Runner struct {
 // order is what a Runner is told from outside.
 type order struct {
 	event  phase.Kind
-	apply  *Spec // new settings
-	look   bool  // a rescan: judge again what is unknown, write again what could not be written
-	signal func(*job) error
+	apply  *Spec            // new settings
+	do     func(*job) error // anything else
 	answer chan<- error
 }
 
@@ -68,11 +67,11 @@ type job struct {
 	spare   string   // instance of a witness that is ready for the next launch
 	past    []string // instances of which nothing lives, and whose files go when no record names them
 	events  chan phase.Event
-	timer   *time.Timer // the one point in time at which something is due: back-off, ready deadline, another try to write
+	timer   *time.Timer // the one point in time at which something is due: back-off, another try to write, another look
 	lookAt  time.Time   // zero: nothing is unknown
 	looks   int         // how often it stayed so
-	leftAt  time.Time   // when that was asked for
 	leaving bool        // the supervisor is being stopped: Run returns when nothing lives
+	leftAt  time.Time   // when that was asked for
 }
 
 // Run runs the service until ctx ends, which leaves it running, or Shutdown has stopped it. It takes the service first;

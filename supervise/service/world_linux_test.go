@@ -57,10 +57,7 @@ func (h *testHome) runner(spec Spec, moved func(Spec, phase.State)) (*Runner, er
 	}
 	return New(Shared{
 		Files: h.files, Host: host, Supervisor: h.self, Gate: h.gate, Tagged: ident.ScanTagged, Log: h.log, Moved: moved,
-		Instances: func(name string) ([]string, error) {
-			all, err := Instances(h.files.Store)
-			return all[name], err
-		},
+		Instances: func() (map[string][]string, error) { return Instances(h.files.Store) },
 	}, log), nil
 }
 
@@ -255,4 +252,10 @@ func (w *world) kill(pid int) {
 func (w *world) gone() {
 	w.t.Helper()
 	w.until("nothing lives", func() bool { return len(w.alive()) == 0 })
+}
+
+// Look has the runner judge now what it could not tell, which it does by itself after a while. It has taken the service
+// by then.
+func (r *running) Look(ctx context.Context) error {
+	return r.tell(ctx, order{do: func(j *job) error { j.lookAgain(ctx); return nil }})
 }
