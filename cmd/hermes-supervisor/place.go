@@ -1,14 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/supervise/service"
-	"hermes-supervisor/supervise/turn"
 )
 
 // place is a home in which a service is controlled.
@@ -42,23 +40,6 @@ func (a *app) placeOf(profile string) (*place, error) {
 		return nil, err
 	}
 	return &place{home: home, files: fsstate.ServiceFiles{Store: store, Key: key}, orders: fsstate.OrderFiles{Store: store, Key: key}}, nil
-}
-
-func profileHome(root fsstate.Home, profile string) (fsstate.Home, error) {
-	homes, err := fsstate.Homes(root)
-	if err != nil {
-		return root, err
-	}
-	var known []string
-	for _, h := range homes {
-		if h.Profile == profile {
-			return h, nil
-		}
-		if h.Profile != "" {
-			known = append(known, h.Profile)
-		}
-	}
-	return root, &turn.UsageError{Problem: fmt.Sprintf("no profile %q in %s; there are: %s", profile, root.Path, orNone(known))}
 }
 
 func orNone(names []string) string {

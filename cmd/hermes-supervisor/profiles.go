@@ -71,3 +71,31 @@ func (a *app) homeOf(r *room, key string, readOnly bool) (*room, error) {
 	}
 	return &room{config: r.config, Room: found}, nil
 }
+
+// homesBelow are the home in force and, where it is the root home, its profiles.
+func homesBelow(root fsstate.Home) []fsstate.Home {
+	if root.Profile == "" {
+		if all, err := fsstate.Homes(root); err == nil {
+			return all
+		}
+	}
+	return []fsstate.Home{root}
+}
+
+// profileHome is the home of a profile below the root home.
+func profileHome(root fsstate.Home, profile string) (fsstate.Home, error) {
+	homes, err := fsstate.Homes(root)
+	if err != nil {
+		return root, err
+	}
+	var known []string
+	for _, h := range homes {
+		if h.Profile == profile {
+			return h, nil
+		}
+		if h.Profile != "" {
+			known = append(known, h.Profile)
+		}
+	}
+	return root, &turn.UsageError{Problem: fmt.Sprintf("no profile %q in %s; there are: %s", profile, root.Path, orNone(known))}
+}

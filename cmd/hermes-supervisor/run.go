@@ -3,13 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -166,56 +162,6 @@ func settingsOf(cfg config.Config) policy.Settings {
 	}
 }
 
-// sameSignal is within which a signal that comes twice is one: timeout(1) and terminals send it to a process and then to
-// its group.
-const sameSignal = 100 * time.Millisecond
-
-// listenForRun turns signals into the supervisor's orders until stop. SIGHUP reads the configuration again, unless a
-// terminal was closed, which is a stop. passedSignals go to the service of the command line.
-func (a *app) listenForRun() (orders <-chan supervise.Order, passed <-chan syscall.Signal, stop func()) {
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, slices.Concat(stopSignals, passedSignals, []os.Signal{syscall.SIGPIPE})...)
-	pass := make(chan syscall.Signal, 8)
-	terminal := process.IsTerminal(a.stderr)
-	out := make(chan supervise.Order, 8)
-	done := make(chan struct{})
-	go func() {
-		var last os.Signal
-		var at time.Time
-		for {
-			select {
-			case <-done:
-				return
-			case s := <-signals:
-				order := supervise.OrderStop
-				again := s == last && time.Since(at) < sameSignal
-				last, at = s, time.Now()
-				switch {
-				case again:
-					continue
-				case s == syscall.SIGPIPE:
-					continue
-				case slices.Contains(passedSignals, s):
-					if sig, is := s.(syscall.Signal); is {
-						select {
-						case pass <- sig:
-						default:
-						}
-					}
-					continue
-				case s == syscall.SIGHUP && !terminal:
-					order = supervise.OrderReload
-				}
-				select {
-				case out <- order:
-				default: // enough of them are waiting already
-				}
-			}
-		}
-	}()
-	return out, pass, func() { signal.Stop(signals); close(done) }
-}
-
 // pass gives on what the service of the command line prints. A reader that went away costs the service nothing.
 func (a *app) pass(s output.Stream, b []byte) error {
 	to := a.stdout
@@ -224,57 +170,6 @@ func (a *app) pass(s output.Stream, b []byte) error {
 	}
 	_, _ = to.Write(b)
 	return nil
-}
-
-// transitions prints one line for each change of a service, and tells the service manager the last one.
-type transitions struct {
-	json bool
-	to   io.Writer
-	tell *notifier
-}
-
-func (t *transitions) moved(home fsstate.Home, spec service.Spec, s phase.State) {
-	name := spec.Name
-	if home.Profile != "" {
-		name += "@" + home.Profile
-	}
-	t.tell.status(name + ": " + describe(s))
-	if t.json {
-		return
-	}
-	fmt.Fprintf(t.to, "%s  %-20s %s\n", time.Now().Format(time.TimeOnly), name, describe(s))
-}
-
-// describe is a service's state in one short line.
-func describe(s phase.State) string {
-	line := s.Phase.String()
-	if text := s.Reason.Text(); text != "" {
-		line += ": " + text
-	}
-	if s.Last != nil && (s.Last.Launch == s.Launch && s.Phase != phase.Running && s.Phase != phase.Starting || s.Reason == phase.ReasonRestarted) {
-		line += " (" + exitText(s.Last) + ")"
-	}
-	if s.Phase == phase.Waiting && !s.NextAt.IsZero() {
-		line += fmt.Sprintf(", next start in %s", max(time.Until(s.NextAt), 0).Round(100*time.Millisecond))
-	}
-	return line
-}
-
-// exitText is how a launch ended, with its last line.
-func exitText(e *phase.Exit) string {
-	text := "nobody saw how it ended"
-	switch {
-	case e.Code < 0 && e.Reason != "": // it never ran
-		return e.Reason
-	case e.Observed && e.Signal != 0:
-		text = process.Exit{Code: e.Code, Signal: e.Signal, Signaled: true}.String()
-	case e.Observed:
-		text = fmt.Sprintf("exit %d", e.Code)
-	}
-	if e.Reason != "" {
-		text += fmt.Sprintf(": %.100s", e.Reason)
-	}
-	return text
 }
 
 // exitCodeOf is the exit code by which a shell would tell of an end.

@@ -1,22 +1,42 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
+	"syscall"
+	"time"
 
+	"hermes-supervisor/supervise"
+	"hermes-supervisor/supervise/process"
 	"hermes-supervisor/supervise/turn"
 )
 
-// listen turns signals into a keeper's orders until stop. Every signal of signalOrders is caught, also one that this
-// process was started to ignore (a background job of a shell, nohup): it stays without effect here, but what is ignored
-// would be inherited by the agent, which could then not be interrupted in its own way.
-func (a *app) listen() (orders <-chan turn.Order, stop func()) {
-	signals := make(chan os.Signal, 8)
-	deaf := map[os.Signal]bool{}
-	for s := range signalOrders {
+// catch has signals sent to a channel until stop. All of them are caught, also one that this process was started to ignore
+// (a background job of a shell, nohup): that one is to stay without effect here, which deaf says, but what is ignored
+// would be inherited by what we start, which could then not be interrupted in its own way.
+func catch(all []os.Signal) (signals <-chan os.Signal, deaf map[os.Signal]bool, stop func()) {
+	caught := make(chan os.Signal, 8)
+	deaf = map[os.Signal]bool{}
+	for _, s := range all {
 		deaf[s] = signal.Ignored(s)
-		signal.Notify(signals, s)
+		signal.Notify(caught, s)
 	}
+	return caught, deaf, func() { signal.Stop(caught) }
+}
+
+// offer hands a value over, unless enough of them are waiting already.
+func offer[T any](to chan<- T, v T) {
+	select {
+	case to <- v:
+	default:
+	}
+}
+
+// listen turns signals into a keeper's orders until stop.
+func (a *app) listen() (orders <-chan turn.Order, stop func()) {
+	signals, deaf, ignore := catch(slices.Collect(maps.Keys(signalOrders)))
 	out := make(chan turn.Order, 8)
 	done := make(chan struct{})
 	go func() {
@@ -30,12 +50,46 @@ func (a *app) listen() (orders <-chan turn.Order, stop func()) {
 					continue
 				}
 				a.ordered.Store(true)
-				select {
-				case out <- order:
-				default: // enough of them are waiting already
+				offer(out, order)
+			}
+		}
+	}()
+	return out, func() { ignore(); close(done) }
+}
+
+// sameSignal is within which a signal that comes twice is one: timeout(1) and terminals send it to a process and then to
+// its group.
+const sameSignal = 100 * time.Millisecond
+
+// listenForRun turns signals into the supervisor's orders until stop. SIGHUP reads the configuration again, unless a
+// terminal was closed, which is a stop. passedSignals go to the service of the command line.
+func (a *app) listenForRun() (orders <-chan supervise.Order, passed <-chan syscall.Signal, stop func()) {
+	signals, deaf, ignore := catch(slices.Concat(stopSignals, passedSignals, []os.Signal{syscall.SIGPIPE}))
+	terminal := process.IsTerminal(a.stderr)
+	out, pass := make(chan supervise.Order, 8), make(chan syscall.Signal, 8)
+	done := make(chan struct{})
+	go func() {
+		var last os.Signal
+		var at time.Time
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				again := s == last && time.Since(at) < sameSignal
+				last, at = s, time.Now()
+				sig, _ := s.(syscall.Signal)
+				switch {
+				case again, deaf[s], s == syscall.SIGPIPE:
+				case slices.Contains(passedSignals, s):
+					offer(pass, sig)
+				case s == syscall.SIGHUP && !terminal:
+					offer(out, supervise.OrderReload)
+				default:
+					offer(out, supervise.OrderStop)
 				}
 			}
 		}
 	}()
-	return out, func() { signal.Stop(signals); close(done) }
+	return out, pass, func() { ignore(); close(done) }
 }

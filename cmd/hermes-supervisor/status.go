@@ -117,16 +117,6 @@ func (a *app) services() (services []serviceJSON, bad []error, err error) {
 	return services, bad, nil
 }
 
-// homesBelow are the home in force and, where it is the root home, its profiles.
-func homesBelow(root fsstate.Home) []fsstate.Home {
-	if root.Profile == "" {
-		if all, err := fsstate.Homes(root); err == nil {
-			return all
-		}
-	}
-	return []fsstate.Home{root}
-}
-
 // servicesIn joins what is configured for one home with what is recorded in it. digests are those of the services whose
 // values could be resolved: a variable or an env file may be there for the supervisor alone.
 func servicesIn(cfg config.Config, digests map[string]string, key []byte, home fsstate.Home) (services []serviceJSON, bad []error) {

@@ -59,7 +59,7 @@ func TestABadEnvFileIsToldWithoutItsSecrets(t *testing.T) {
 func TestAnEnvFileThatOthersCanChangeIsRefused(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("modes are not checked here")
+		t.Skip("Windows keeps no modes to check")
 	}
 	dir, other := folder(t), folder(t)
 	path := file(t, filepath.Join(other, "web.env"), "A = 1\n")

@@ -101,7 +101,7 @@ func TestTheSurroundingsAreTheProcesssOwn(t *testing.T) {
 	t.Setenv("CONFIG_TEST_VARIABLE", "set")
 	home, err := os.UserHomeDir()
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("no home folder is known here: %v", err)
 	}
 	c, err := decode("f", service+"env.A = '~/${CONFIG_TEST_VARIABLE}'", ownSurroundings())
 	if err != nil || c.Services[0].Env["A"] != home+"/set" {
