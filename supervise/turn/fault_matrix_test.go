@@ -280,6 +280,9 @@ func (s *scenario) stopped(whom string, sig syscall.Signal) {
 		s.launch()
 	}
 	k := s.provoke("stop")
+	if s.behind {
+		s.until("the launcher has started the agent", func() bool { return len(s.agents()) == 2 })
+	}
 	agents := s.agents()
 	s.judge(agents, ident.Alive)
 	if own := s.n == 1 && strings.HasPrefix(s.point, "witness."); own {
