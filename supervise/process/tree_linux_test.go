@@ -16,13 +16,9 @@ import (
 // instance is another one in every scene: an orphan is looked for in the whole system, where others play beside us.
 var instance = ident.NewInstance()
 
-// leader is the identity of a child as a record would hold it.
+// leader is the identity of a child as a record would hold it, also of one that is gone by now.
 func leader(c *Child) ident.Ident {
-	id, err := ident.Of(c.PID(), instance)
-	if err != nil {
-		return ident.Ident{}
-	}
-	return id
+	return ident.Launched(c.PID(), ident.Ident{Instance: instance})
 }
 
 func lives(pid int) bool {

@@ -67,12 +67,63 @@ func TestServiceOfAKilledSupervisorIsAdopted(t *testing.T) {
 	}
 }
 
+// announced takes the witness of the next launch, as a fork of the dead supervisor that has not exec'ed yet holds what was
+// open in it. That launch has not happened.
+func (w *world) announced() (held *os.File) {
+	w.t.Helper()
+	w.until("the next launch is announced", func() bool { rec, _ := w.record(); return rec.Next != "" })
+	rec, _ := w.record()
+	held, err := w.files.Store.TakeWitness(rec.Next)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return held
+}
+
+func TestServiceIsNotLostWhileTheNextWitnessIsHeld(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	spec := w.script("hold")
+	pid := w.orphan(spec)
+	held := w.announced()
+	r := w.run(spec)
+	s := r.await(phase.Running)
+	held.Close()
+	r.order(r.Look)
+	if alive := w.alive(); s.Reason != phase.ReasonAdopted || w.pid() != pid || len(alive) != 1 || alive[pid] == "" {
+		t.Errorf("pid %d, the record names %d, these live: %v, %+v", pid, w.pid(), alive, s)
+	}
+}
+
+func TestWhatADeadLeaderLeftIsNotLostWhileTheNextWitnessIsHeld(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	spec := w.script("fork { touch @up hold } hold")
+	pid := w.orphan(spec)
+	w.appears("up")
+	held := w.announced()
+	w.kill(pid)
+	r := w.run(spec)
+	r.await(phase.Running, phase.ReasonOwnerUnknown)
+	held.Close()
+	r.order(r.Look)
+	alive := w.alive()
+	if _, s := w.record(); s.Launch != 1 || len(alive) != 1 {
+		t.Errorf("these live: %v, %+v", alive, s)
+	}
+	for left := range alive {
+		w.kill(left)
+	}
+	if s := r.await(phase.Running, phase.ReasonReady); s.Launch != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestServiceThatDiedBetweenTwoSupervisorsIsRestarted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	spec := w.script("touch @up hold")
 	w.kill(w.orphan(spec))
-	w.gone()
 	s := w.run(spec).await(phase.Running, phase.ReasonReady)
 	if s.Launch != 2 || s.Restarts != 1 || s.Last.Observed {
 		t.Errorf("%+v, last %+v", s, s.Last)
@@ -94,7 +145,6 @@ func TestWhatADeadLeaderLeftIsEndedBeforeTheNextStart(t *testing.T) {
 			pid := w.orphan(spec)
 			w.appears("up")
 			w.kill(pid)
-			w.until("the leader is gone", func() bool { return startOf(pid) == 0 })
 			if len(w.alive()) == 0 {
 				t.Fatal("nothing is left")
 			}
@@ -125,7 +175,6 @@ func TestWhatOnlyHoldsTheWitnessHoldsTheService(t *testing.T) {
 		return err == nil && sid == stray && strings.HasPrefix(string(environ), "sleep")
 	})
 	w.kill(pid)
-	w.gone()
 	r := w.run(spec)
 	s := r.await(phase.Running, phase.ReasonOwnerUnknown)
 	if !s.Up || startOf(stray) == 0 || len(w.alive()) > 0 {

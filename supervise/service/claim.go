@@ -132,21 +132,26 @@ func (j *job) find() ident.Finding {
 	return ident.Finding{Verdict: ident.Dead, Why: "nothing of it lives"}
 }
 
-// findNext looks whether the launch that the record announces has happened: then that is the process to be found.
+// findNext looks whether the launch that the record announces has happened: then that is the process to be found. It has
+// not while the process before it lives, whatever holds its witness: a fork of the dead supervisor that has not exec'ed
+// yet may do so.
 func (j *job) findNext(launcher ident.Ident) {
-	next := j.rec.Next
-	if j.rec.Next = ""; next == "" || next == j.rec.Process.Instance {
+	next, before := j.rec.Next, j.rec.Process
+	if j.rec.Next = ""; next == "" || next == before.Instance {
 		return
 	}
 	if _, err := j.Files.Store.Stat(fsstate.Run, next+".in"); errors.Is(err, fs.ErrNotExist) {
 		return // it was never launched: a launch takes its witness first
 	}
-	if id := ident.Unlaunched(launcher, next); j.judge(id).Verdict != ident.Dead {
-		j.past = append(j.past, j.rec.Process.Instance)
-		j.rec.Process = id
+	id := ident.Unlaunched(launcher, next)
+	if ident.Check(before) == ident.Alive || j.judge(id).Verdict == ident.Dead {
+		j.past = append(j.past, next)
 		return
 	}
-	j.past = append(j.past, next)
+	if j.judge(before).Verdict == ident.Dead { // else it stays to be found by its name
+		j.past = append(j.past, before.Instance)
+	}
+	j.rec.Process = id
 }
 
 func (j *job) judge(id ident.Ident) ident.Finding {

@@ -170,7 +170,6 @@ func TestServiceWhoseRecordIsLostIsHeldUntilItEnds(t *testing.T) {
 				t.Errorf("set aside: %q %q", set, all)
 			}
 			w.kill(pid)
-			w.gone()
 			r.order(r.Look)
 			r.await(phase.Running, phase.ReasonReady)
 		})

@@ -147,7 +147,6 @@ func TestEndOfTheLeaderIsKnownThoughItsTreeIsGoneAtOnce(t *testing.T) {
 		r.orders <- order{event: phase.OrderStart, answer: done}
 		w.until("the order is taken", func() bool { return len(r.orders) == 0 })
 		w.kill(pid)
-		w.until("it is reaped", func() bool { return startOf(pid) == 0 })
 		time.Sleep(2 * time.Millisecond) // for the ladder to see it: a state that nothing shows
 		<-w.gate
 		if err := <-done; err != nil {

@@ -241,17 +241,13 @@ func (w *world) text(file string) string {
 	return string(data)
 }
 
+// kill kills a process, and has it reaped: its environment is gone before it is dead.
 func (w *world) kill(pid int) {
 	w.t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-// gone waits until nothing of the service lives.
-func (w *world) gone() {
-	w.t.Helper()
-	w.until("nothing lives", func() bool { return len(w.alive()) == 0 })
+	w.until("what was killed is reaped", func() bool { return startOf(pid) == 0 })
 }
 
 // Look has the runner judge now what it could not tell, which it does by itself after a while. It has taken the service
