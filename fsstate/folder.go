@@ -16,7 +16,8 @@ const (
 	Turns    Folder = "turns"    // one open turn each
 	Ended    Folder = "ended"    // turns given up, stale or replaced
 	Outcomes Folder = "outcomes" // recorded ends of requests that had an id
-	Handoffs Folder = "handoffs" // one handoff each
+	Handoffs Folder = "handoffs" // one open handoff each
+	Handed   Folder = "handed"   // handoffs that have ended
 	Services Folder = "services" // desired state, identity, counters
 	Requests Folder = "requests" // commands for a running supervisor, and its answers
 	Run      Folder = "run"      // an instance's witness and a turn's output
@@ -26,7 +27,7 @@ const (
 )
 
 // folders are in the order in which they are made: Locks comes last.
-var folders = []Folder{Turns, Ended, Outcomes, Handoffs, Services, Requests, Run, Tmp, Log, Locks}
+var folders = []Folder{Turns, Ended, Outcomes, Handoffs, Handed, Services, Requests, Run, Tmp, Log, Locks}
 
 const (
 	plainFirst = "abcdefghijklmnopqrstuvwxyz0123456789"

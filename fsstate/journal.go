@@ -28,6 +28,8 @@ type Event struct {
 	Kind     string    `json:"kind"` // "turn", "service", "handoff", …
 	Session  string    `json:"session,omitempty"`
 	Service  string    `json:"service,omitempty"`
+	Handoff  string    `json:"handoff,omitempty"`
+	Platform string    `json:"platform,omitempty"`
 	Agent    string    `json:"agent,omitempty"`
 	Instance string    `json:"instance,omitempty"`
 	PID      int       `json:"pid,omitempty"`
@@ -51,7 +53,7 @@ func (s *Store) Journal(e Event) error {
 		e.Time = time.Now()
 	}
 	e.Time = e.Time.UTC().Truncate(time.Millisecond)
-	for _, text := range []*string{&e.Kind, &e.Session, &e.Service, &e.Agent, &e.Instance, &e.From, &e.To, &e.Reason} {
+	for _, text := range []*string{&e.Kind, &e.Session, &e.Service, &e.Handoff, &e.Platform, &e.Agent, &e.Instance, &e.From, &e.To, &e.Reason} {
 		if len(*text) > maxText {
 			*text = (*text)[:maxText] // a cut rune becomes U+FFFD
 		}

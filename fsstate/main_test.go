@@ -25,6 +25,7 @@ var helpers = map[string]func(args []string) int{
 	"journal":      helperJournal,
 	"wait-control": helperWaitControl,
 	"die-at":       helperDieAt,
+	"hold-lease":   helperHoldLease,
 }
 
 // played are the programs that a test started: one that none starts is dead code.

@@ -142,8 +142,8 @@ func (p *platter) syncDir(dir string) {
 // image is one state in which a power loss may leave the medium.
 type image map[string]*inode
 
-// images are the plausible ones: of the names that were not synced none, all or a random choice, each with the content
-// that was not synced lost, there, or torn. The second is also what a mere end of the process leaves.
+// images are the plausible ones: of the names that were not synced none, all, each one alone, or a random choice, each
+// with the content that was not synced lost, there, or torn. The second is also what a mere end of the process leaves.
 func (p *platter) images(rng *rand.Rand, random int) []image {
 	none, all := make([]bool, len(p.pending)), make([]bool, len(p.pending))
 	for i := range all {
@@ -153,6 +153,11 @@ func (p *platter) images(rng *rand.Rand, random int) []image {
 	there := func(n *inode) []byte { return n.content }
 	torn := func(n *inode) []byte { return n.torn(rng) }
 	states := []image{p.image(none, lost), p.image(all, there), p.image(all, lost), p.image(all, torn), p.image(none, there)}
+	for i := range p.pending {
+		alone := make([]bool, len(p.pending))
+		alone[i] = true
+		states = append(states, p.image(p.closed(alone), there))
+	}
 	for range random {
 		chosen := make([]bool, len(p.pending))
 		for i := range chosen {

@@ -75,7 +75,7 @@ func (e *exam) cut() error {
 		acked, err := e.run(w, 0)
 		met := w.p.met()
 		w.close()
-		if met == (err == nil) {
+		if err != nil && !met || err == nil && met && !e.quiet {
 			return fmt.Errorf("power loss at operation %d: %w", n, err)
 		}
 		e.lose(w, fmt.Sprintf("power loss at operation %d", n), acked, acked)
@@ -170,9 +170,9 @@ func (e *exam) fault(trouble trouble) error {
 			return err
 		}
 		w.p.plan(trouble, 0)
-		if err == nil {
+		if err == nil && !e.quiet {
 			e.fail("%s was not told", when)
-		} else if !errors.Is(err, trouble.err) {
+		} else if err != nil && !errors.Is(err, trouble.err) {
 			e.fail("%s: %v", when, err)
 		}
 		if visible, err := e.look(w); err != nil || visible < acked || visible > acked+1 {

@@ -57,6 +57,15 @@ func (s *Store) Remove(f Folder, file string) error {
 	return s.disk.SyncDir(path.Dir(name))
 }
 
+// Confirm makes durable which files a folder has: whoever made, replaced or removed one of them may have been killed, or
+// told of an error, before that was.
+func (s *Store) Confirm(f Folder) error {
+	if s.readOnly {
+		return &fs.PathError{Op: "confirm", Path: s.Path(f, ""), Err: errReadOnly}
+	}
+	return s.disk.SyncDir(string(f))
+}
+
 // Discard removes files without making that durable: for what a sweep would take, were it to come back.
 func (s *Store) Discard(f Folder, files ...string) error {
 	var errs []error

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 )
 
-// transitions are all durable changes that the store knows, and the rows of them that supervise/turn makes of them.
-var transitions = []transition{
+// transitions are all durable changes that the store knows, and the rows of them that supervise makes of them.
+var transitions = slices.Concat(turnTransitions, handoffTransitions)
+
+var turnTransitions = []transition{
 	{
 		name: "open a new home, first turn", cold: true,
 		steps: []func(w *world) error{opened, put(turnOf("s", PhaseIntended, 0))},

@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime"
-	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"hermes-supervisor/fsstate/fault"
@@ -195,20 +191,7 @@ func (ts TurnFiles) All(folder Folder) ([]*Turn, []error) {
 	if err != nil {
 		return nil, []error{err}
 	}
-	read, failed := make([]*Turn, len(names)), make([]error, len(names))
-	var next atomic.Int64
-	var readers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), 8, len(names)) {
-		readers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
-				read[i], failed[i] = ts.read(folder, names[i])
-			}
-		})
-	}
-	readers.Wait()
-	absent := func(t *Turn) bool { return t == nil }
-	gone := func(err error) bool { return err == nil || errors.Is(err, fs.ErrNotExist) } // retired since the listing
-	return slices.DeleteFunc(read, absent), slices.DeleteFunc(failed, gone)
+	return readAll(names, func(name string) (*Turn, error) { return ts.read(folder, name) })
 }
 
 func (ts TurnFiles) read(folder Folder, file string) (*Turn, error) {

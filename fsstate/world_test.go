@@ -20,6 +20,8 @@ type transition struct {
 	repeated bool
 	// long rows are made of steps that others examine one by one: here the ends of processes matter, not the errors.
 	long bool
+	// quiet transitions end with something that may fail without a word: what it leaves counts for nothing.
+	quiet bool
 	// spare folder syncs matter only where the folder's maker was killed before its own.
 	spare int
 }

@@ -5,6 +5,7 @@ import (
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/handoff"
 	"hermes-supervisor/supervise/service"
 	"hermes-supervisor/supervise/turn"
 )
@@ -18,6 +19,14 @@ type Config struct {
 	// MaxConcurrent bounds the continuations that this supervisor runs at once, Stagger is between the starts of two.
 	MaxConcurrent int
 	Stagger       time.Duration
+	Handoffs      Handoffs
+}
+
+// Handoffs is what the configuration says of handoffs.
+type Handoffs struct {
+	Platform      func(name string) (handoff.Platform, error)
+	MaxConcurrent int           // deliveries that run at once in one home
+	Retention     time.Duration // how long a handoff is kept that has ended
 }
 
 // Order is what a person or a service manager tells the supervisor through signals.

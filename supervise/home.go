@@ -9,6 +9,7 @@ import (
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy/phase"
+	"hermes-supervisor/supervise/handoff"
 	"hermes-supervisor/supervise/output"
 	"hermes-supervisor/supervise/service"
 	"hermes-supervisor/supervise/turn"
@@ -29,7 +30,9 @@ type home struct {
 	leaving   atomic.Bool // its profile was deleted
 	swept     time.Time
 	seen      times // at the last rescan
-	busy      bool  // it had open turns at the last look
+	desk      *handoff.Desk
+	handing   bool // it had open handoffs at the last look
+	busy      bool // it had open turns at the last look
 }
 
 // key names a service or a session among those of all homes.
@@ -72,15 +75,18 @@ func (l *loop) openHome(ctx context.Context, at fsstate.Home) error {
 		orders: fsstate.OrderFiles{Store: store, Key: l.Key},
 		room:   &turn.Room{Store: store, Key: l.Key, Settings: l.config.Turns, Agents: l.config.Agents, Log: l.Log},
 	}
+	h.desk = l.newDesk(h)
 	l.homes[at.Path] = h
 	h.instances = &memo[map[string][]string]{look: func() (map[string][]string, error) { return service.Instances(store) }}
-	if h.specs, err = l.config.Services(at); err != nil {
-		return err
+	if !l.HandoffsOnly {
+		if h.specs, err = l.config.Services(at); err != nil {
+			return err
+		}
 	}
 	for _, spec := range h.specs {
 		l.begin(ctx, h, spec)
 	}
-	h.sweep(ctx)
+	h.sweep(ctx, l.config.Handoffs.Retention)
 	h.seen = h.look()
 	return nil
 }
@@ -176,6 +182,8 @@ func (l *loop) letGo(h *home) {
 	for _, folder := range wakingFolders {
 		l.Host.Watch().Remove(h.store.Path(folder, ""), l.wake)
 	}
+	l.Host.Watch().Remove(h.store.Path(fsstate.Handoffs, ""), l.deliveries.wake)
+	h.desk.Close()
 	_ = errors.Join(h.witness.Close(), h.store.Close())
 	l.profiles = time.Time{}
 	l.wakeUp()

@@ -22,7 +22,8 @@ import (
 )
 
 // The test binary plays several parts, by its first argument: none, the tests; "child", the scripted program of
-// childtest; "keeper", the keeper of a turn; "supervisor", a Supervisor in a process of its own, which a test kills.
+// childtest; "keeper", the keeper of a turn; "supervisor", a Supervisor in a process of its own, which a test kills;
+// "deliverer", the keeper of a handoff; "handler", the command of a platform.
 const patience = 30 * time.Second
 
 // host is the parent of everything that the tests start: nothing is started beside it, since it reaps what it does not
@@ -35,9 +36,11 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "child":
 			os.Exit(childtest.Main(args))
-		case "keeper", "supervisor":
+		case "keeper", "supervisor", "deliverer", "handler":
 			time.AfterFunc(childtest.Life, func() { os.Exit(99) })
-			os.Exit(map[string]func([]string) int{"keeper": playKeeper, "supervisor": playSupervisor}[os.Args[1]](args))
+			os.Exit(map[string]func([]string) int{
+				"keeper": playKeeper, "supervisor": playSupervisor, "deliverer": playDeliverer, "handler": playHandler,
+			}[os.Args[1]](args))
 		}
 	}
 	if err := becomeHost(context.Background()); err != nil {

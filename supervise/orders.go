@@ -25,8 +25,12 @@ const (
 // OrderLife is how long an order may wait for its supervisor.
 const OrderLife = 60 * time.Second
 
-// takeOrders carries out what lies in requests/ of every home.
+// takeOrders carries out what lies in requests/ of every home. Whoever only hands over gets no orders, and leaves those of
+// the run beside it alone.
 func (l *loop) takeOrders(ctx context.Context) {
+	if l.HandoffsOnly {
+		return
+	}
 	for _, h := range l.homes {
 		ids, err := h.orders.Pending()
 		if err != nil {
@@ -111,6 +115,9 @@ func (l *loop) reload(ctx context.Context, restart bool) error {
 	}
 	plans, wanted := map[*home][]Change{}, map[*home][]service.Spec{}
 	for _, h := range l.homes { // all of it can be, or nothing of it is
+		if l.HandoffsOnly {
+			break
+		}
 		specs, err := config.Services(h.Home)
 		if err != nil {
 			return err
@@ -134,6 +141,7 @@ func (l *loop) reload(ctx context.Context, restart bool) error {
 			}
 		}
 	}
+	nudge(l.deliveries.wake) // what was held may be served now
 	l.Say("configuration read again: %s", orNothing(strings.Join(done, ", ")))
 	return nil
 }
@@ -181,7 +189,7 @@ func (l *loop) obey(ctx context.Context, o Order) {
 		}
 		l.stopKeepers()
 		if n := len(l.keepers); n > 0 {
-			l.Say("waiting for %d continued turns, which may finish for a while; once more stops them at once", n)
+			l.Say("waiting for %d continued turns and deliveries, which may finish for a while; once more stops them at once", n)
 		}
 	default:
 		l.Say("killing what is left")

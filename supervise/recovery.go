@@ -23,11 +23,12 @@ const orphanLook = time.Second
 // keeper is a keeper that this supervisor started, or one that it watches because it holds a turn: when it ends, the
 // turn may have to go on.
 type keeper struct {
-	home    *home
-	session string
-	ours    bool // started by this supervisor, or by one before it
-	id      ident.Ident
-	child   *process.Child // nil: not our child
+	home     *home
+	session  string
+	delivery string // the handoff that it delivers; "": it keeps a turn
+	ours     bool   // started by this supervisor, or by one before it
+	id       ident.Ident
+	child    *process.Child // nil: not our child
 }
 
 // attempted is a turn as it stood when a keeper was last started for it: one that stands like this still is not tried
@@ -51,7 +52,7 @@ type recovery struct {
 // whoever holds the others.
 func (l *loop) recoverTurns(ctx context.Context) {
 	l.turns.next = time.Time{}
-	if l.stopping {
+	if l.stopping || l.HandoffsOnly {
 		return
 	}
 	var due []candidate
@@ -130,7 +131,7 @@ func (l *loop) lookAt(at time.Time) {
 // running counts the continuations that this supervisor, or one before it, has started.
 func (l *loop) running() (n int) {
 	for _, k := range l.keepers {
-		if k.ours {
+		if k.ours && k.delivery == "" {
 			n++
 		}
 	}
@@ -142,7 +143,7 @@ func (l *loop) launchKeeper(ctx context.Context, c candidate) {
 	t := c.view.Turn
 	key := c.home.key(t.Session)
 	l.turns.tried[key] = attempted{t.Attempts, t.Phase, time.Now()}
-	child, err := l.startKeeper(c)
+	child, err := l.startKeeper(c.home, l.Keeper(c.home.Home, t.Session, t.Agent))
 	l.turns.last = time.Now()
 	if err != nil {
 		l.Log.Error("keeper not started", "session", t.Session, "error", err.Error())
@@ -153,10 +154,7 @@ func (l *loop) launchKeeper(ctx context.Context, c candidate) {
 	l.keepers[key] = k
 	go func() {
 		<-child.Done()
-		select {
-		case l.turns.gone <- k:
-		case <-ctx.Done():
-		}
+		l.report(ctx, l.turns.gone, k)
 	}()
 }
 
@@ -171,19 +169,19 @@ func (l *loop) forget(k *keeper) {
 // wait for them when we are gone.
 const KeeperLog = "keepers"
 
-func (l *loop) startKeeper(c candidate) (*process.Child, error) {
-	log, err := output.Open(c.home.store, KeeperLog)
+func (l *loop) startKeeper(h *home, argv []string) (*process.Child, error) {
+	log, err := output.Open(h.store, KeeperLog)
 	if err != nil {
 		return nil, err
 	}
-	l.logs.add(c.home.key(KeeperLog), log, output.DefaultBound)
+	l.logs.add(h.key(KeeperLog), log, output.DefaultBound)
 	stdout, stderr, err := log.Files()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _, _ = stdout.Close(), stderr.Close() }()
 	return l.Host.Start(process.Spec{
-		Argv: l.Keeper(c.home.Home, c.view.Turn.Session, c.view.Turn.Agent), Dir: "/",
+		Argv: argv, Dir: "/",
 		Env: process.ChildEnv(os.Environ(), nil), Stdout: stdout, Stderr: stderr,
 	})
 }
@@ -198,10 +196,7 @@ func (l *loop) watchKeeper(ctx context.Context, h *home, t *fsstate.Turn) {
 	l.keepers[key] = k
 	go func() {
 		_, _, _ = process.AwaitEnd(ctx, k.id, nil) // gone, or not to be watched: the next look tells
-		select {
-		case l.turns.gone <- k:
-		case <-ctx.Done():
-		}
+		l.report(ctx, l.turns.gone, k)
 	}()
 }
 

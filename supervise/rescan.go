@@ -27,7 +27,7 @@ func (l *loop) watchHomes() {
 		l.watched = l.rootWatched
 	}
 	for _, h := range l.homes {
-		if h.watched {
+		if h.watched || h.leaving.Load() {
 			continue
 		}
 		h.watched = true
@@ -36,19 +36,40 @@ func (l *loop) watchHomes() {
 				h.watched = false
 			}
 		}
+		if !l.Host.Watch().Add(h.store.Path(fsstate.Handoffs, ""), "", l.deliveries.wake) {
+			h.watched = false
+		}
 		if h.watched {
 			l.wakeUp()
+			nudge(l.deliveries.wake)
 		}
 		l.watched = l.watched && h.watched
 	}
 }
 
+// watchAgain watches once more what has been removed and may have been made again, and tells whether something was lost.
+// What is not there is looked for by polling.
+func (l *loop) watchAgain() bool {
+	lost := l.Host.Watch().Lost()
+	if lost == l.lost {
+		return false
+	}
+	l.lost, l.rootWatched, l.profilesWatched = lost, false, false
+	for _, h := range l.homes {
+		h.watched = false
+	}
+	l.watchHomes()
+	return true
+}
+
 // wakingFolders are the folders of a home in which a change wakes the loop.
 var wakingFolders = [...]fsstate.Folder{fsstate.Requests, fsstate.Turns}
 
-func (l *loop) wakeUp() {
+func (l *loop) wakeUp() { nudge(l.wake) }
+
+func nudge(wake chan<- struct{}) {
 	select {
-	case l.wake <- struct{}{}:
+	case wake <- struct{}{}:
 	default:
 	}
 }
@@ -60,36 +81,51 @@ func (l *loop) rescan(ctx context.Context) {
 	l.watchHomes()
 	quiet := true
 	for _, h := range l.homes {
-		if time.Since(h.swept) > sweepEvery {
-			h.sweep(ctx)
+		if retention := l.config.Handoffs.Retention; time.Since(h.swept) > sweepEvery || retention > 0 && time.Since(h.swept) > retention {
+			h.sweep(ctx, retention)
 		}
 		for _, spec := range h.specs {
 			l.begin(ctx, h, spec) // what somebody else ran
 		}
 		seen := h.look()
-		quiet = quiet && seen == h.seen && !h.busy
-		h.seen = seen
+		quiet = quiet && seen == h.seen && !h.busy && !h.handing
+		if h.seen = seen; seen.since(time.Now().Add(-mtimeTick)) {
+			h.seen = times{} // what comes within this tick does not change them again
+		}
 	}
 	if !quiet {
 		l.takeOrders(ctx)
 		l.recoverTurns(ctx)
+		l.handOver(ctx)
 	}
 }
 
 // sweep removes what nobody needs any more, beside the loop.
-func (h *home) sweep(ctx context.Context) {
-	h.swept = time.Now()
-	go h.room.Sweep(ctx, h.swept)
+func (h *home) sweep(ctx context.Context, retention time.Duration) {
+	now := time.Now()
+	h.swept = now
+	go func() {
+		h.room.Sweep(ctx, now)
+		if retention > 0 {
+			h.desk.Queue.Sweep(ctx, now.Add(-retention))
+		}
+	}()
 }
 
 // times are when the folders and files were changed that a rescan reads.
-type times struct{ turns, requests, hermes time.Time }
+type times struct{ turns, requests, handoffs, hermes time.Time }
 
 func (h *home) look() times {
 	return times{
 		turns: changed(h.store.Path(fsstate.Turns, "")), requests: changed(h.store.Path(fsstate.Requests, "")),
-		hermes: changed(hermes.MarkersPath(h.Path)),
+		handoffs: changed(h.store.Path(fsstate.Handoffs, "")),
+		hermes:   changed(hermes.MarkersPath(h.Path)),
 	}
+}
+
+// since tells whether one of them is later than a point in time.
+func (t times) since(at time.Time) bool {
+	return t.turns.After(at) || t.requests.After(at) || t.handoffs.After(at) || t.hermes.After(at)
 }
 
 // mtimeTick is how far apart two changes are at least that a folder's time tells apart, on any file system that is

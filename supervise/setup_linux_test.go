@@ -25,6 +25,7 @@ type setup struct {
 	MaxConcurrent int
 	Stagger       time.Duration
 	Rescan        time.Duration // 0: as it is
+	Handoffs      *handing      // nil: nothing is said of them
 }
 
 // known is the agent that the configuration names.
@@ -40,7 +41,7 @@ func (s setup) config() Config {
 		},
 		Turns:         policy.Defaults(),
 		Agents:        func(name string) (turn.Agent, bool) { return turn.Agent{}, name == known },
-		MaxConcurrent: s.MaxConcurrent, Stagger: s.Stagger,
+		MaxConcurrent: s.MaxConcurrent, Stagger: s.Stagger, Handoffs: s.Handoffs.config(s.Dir),
 	}
 }
 
@@ -63,8 +64,9 @@ func (s setup) notes(h fsstate.Home, name string) string {
 func (s setup) supervisor(log io.Writer) *Supervisor {
 	return &Supervisor{
 		Root: s.Home, Key: s.Key, Host: host, Config: s.config(),
-		Keeper: func(h fsstate.Home, session, _ string) []string { return s.keeper(h, session) },
-		Log:    slog.New(slog.NewTextHandler(log, nil)), Say: func(string, ...any) {},
+		Keeper:    func(h fsstate.Home, session, _ string) []string { return s.keeper(h, session) },
+		Deliverer: s.deliverer, HandoffsOnly: s.Handoffs != nil && s.Handoffs.Only,
+		Log: slog.New(slog.NewTextHandler(log, nil)), Say: func(string, ...any) {},
 	}
 }
 

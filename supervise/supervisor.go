@@ -25,22 +25,25 @@ const (
 
 // Supervisor is one `run`.
 type Supervisor struct {
-	Root       fsstate.Home // its profiles are served too, unless it is one itself
-	Key        []byte
-	Options    fsstate.Options
-	Host       *process.Host
-	Config     Config
-	Reload     func() (Config, error)                                     // nil: there is nothing to read again
-	Keeper     func(home fsstate.Home, key string, agent string) []string // argv of a keeper that continues a turn
-	Orders     <-chan Order
-	Log        *slog.Logger
-	Moved      func(fsstate.Home, service.Spec, phase.State) // a service changed its phase
-	Say        func(format string, args ...any)
-	Foreground *Foreground   // nil: the run goes on when its services have ended
-	Up         func()        // everything that was to be started has been started
-	Heartbeat  time.Duration // of Alive, 0: never
-	Alive      func()        // the loop turns
-	Stopping   func()        // an ordered stop has begun
+	Root      fsstate.Home // its profiles are served too, unless it is one itself
+	Key       []byte
+	Options   fsstate.Options
+	Host      *process.Host
+	Config    Config
+	Reload    func() (Config, error)                                     // nil: there is nothing to read again
+	Keeper    func(home fsstate.Home, key string, agent string) []string // argv of a keeper that continues a turn
+	Deliverer func(home fsstate.Home, id string) []string                // argv of a keeper that delivers a handoff
+	// HandoffsOnly leaves services and turns alone (`handoff watch`).
+	HandoffsOnly bool
+	Orders       <-chan Order
+	Log          *slog.Logger
+	Moved        func(fsstate.Home, service.Spec, phase.State) // a service changed its phase
+	Say          func(format string, args ...any)
+	Foreground   *Foreground   // nil: the run goes on when its services have ended
+	Up           func()        // everything that was to be started has been started
+	Heartbeat    time.Duration // of Alive, 0: never
+	Alive        func()        // the loop turns
+	Stopping     func()        // an ordered stop has begun
 }
 
 // loop is one Run of a Supervisor: what only its goroutine touches.
@@ -61,8 +64,10 @@ type loop struct {
 	refused                      map[string]error // services that another supervisor runs, by home and name
 	keepers                      map[string]*keeper
 	turns                        recovery
+	deliveries                   deliveries
 	profiles                     time.Time // when the folder of profiles was changed, as seen at the last rescan
 	rootWatched, profilesWatched bool
+	lost                         uint64 // watches that had ended by themselves when they were last set again
 	stopping                     bool
 	watched                      bool // every folder that matters is watched
 	config                       Config
@@ -87,7 +92,8 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	l := &loop{
 		Supervisor: s, self: self, config: s.Config, gate: make(chan struct{}, diskAtOnce), tagged: &memo[ident.Tagged]{look: ident.ScanTagged}, logs: newLogSweep(s.Log),
 		wake: make(chan struct{}, 1), stir: make(chan struct{}, 1), over: make(chan phase.Exit, 1), homes: map[string]*home{}, ended: make(chan ended, 16), refused: map[string]error{}, keepers: map[string]*keeper{},
-		turns: recovery{tried: map[string]attempted{}, gone: make(chan *keeper, 16), failed: map[string]string{}},
+		turns:      recovery{tried: map[string]attempted{}, gone: make(chan *keeper, 16), failed: map[string]string{}},
+		deliveries: deliveries{wake: make(chan struct{}, 1), gone: make(chan *keeper, 16)},
 	}
 	reaping := make(chan struct{})
 	go func() { defer close(reaping); _ = s.Host.Run(ctx) }()
@@ -100,6 +106,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 		return err
 	}
 	l.recoverTurns(ctx)
+	l.handOver(ctx)
 	if s.Up != nil {
 		s.Up()
 	}
@@ -118,6 +125,9 @@ func (l *loop) serve(ctx context.Context) error {
 	retry := time.NewTimer(time.Hour)
 	retry.Stop()
 	defer retry.Stop()
+	look := time.NewTimer(time.Hour)
+	look.Stop()
+	defer look.Stop()
 	settled := time.NewTimer(settledAfter)
 	defer settled.Stop()
 	for !l.done() {
@@ -152,13 +162,29 @@ func (l *loop) serve(ctx context.Context) error {
 		case k := <-l.turns.gone:
 			l.forget(k)
 			l.recoverTurns(ctx)
+		case k := <-l.deliveries.gone:
+			l.delivered(k)
+			l.handOver(ctx)
+		case <-l.deliveries.wake:
+			l.handOver(ctx)
+		case <-look.C:
+			l.handOver(ctx)
 		case <-l.wake:
 			l.lookForProfiles(ctx)
 			l.takeOrders(ctx)
 			l.recoverTurns(ctx)
+			if l.handing() { // an open turn may have held one back
+				l.handOver(ctx)
+			}
+		}
+		if l.watchAgain() {
+			tick.Reset(l.interval())
 		}
 		if at := l.turns.next; !at.IsZero() {
 			retry.Reset(max(time.Until(at), 0))
+		}
+		if at := l.deliveries.next; !at.IsZero() {
+			look.Reset(max(time.Until(at), 0))
 		}
 	}
 	return nil
@@ -220,6 +246,7 @@ func (l *loop) close() {
 		if l.stopping && len(h.runners) == 0 {
 			_ = h.store.Discard(fsstate.Run, l.self.Instance+".in")
 		}
+		h.desk.Close()
 		_ = h.store.Close()
 	}
 }

@@ -111,3 +111,12 @@ func (r *rival) hears(words string) {
 	r.w.t.Helper()
 	r.w.until("it says "+words, func() bool { return strings.Contains(r.said(), words) })
 }
+
+// kill ends a supervisor as a crash does.
+func (w *world) kill(r *rival) {
+	w.t.Helper()
+	if err := r.Signal(syscall.SIGKILL); err != nil {
+		w.t.Fatal(err)
+	}
+	w.await("the supervisor is dead", r.Done())
+}

@@ -31,6 +31,7 @@ var steps = map[string]struct {
 }{
 	"log":   {1, stepLog},   // FILE: append a line with the attempt
 	"cat":   {0, stepCat},   // stdin to stdout
+	"save":  {1, stepSave},  // FILE: append stdin
 	"show":  {1, stepShow},  // FILE to stdout
 	"mode":  {1, stepMode},  // FILE: its permission bits
 	"print": {1, stepPrint}, // TEXT and a newline to stdout
@@ -96,6 +97,15 @@ func stepLog(args []string) error {
 func stepCat([]string) error {
 	_, err := io.Copy(os.Stdout, os.Stdin)
 	return err
+}
+
+func stepSave(args []string) error {
+	f, err := os.OpenFile(args[0], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, os.Stdin)
+	return errors.Join(err, f.Close())
 }
 
 func stepShow(args []string) error {

@@ -23,7 +23,7 @@ func (a *app) eventsCommand() *cobra.Command {
 	var lines int
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Show what happened: every transition of turns and services",
+		Short: "Show what happened: every transition of turns, services and handoffs",
 		Long: `Prints the journal of the home, oldest first, one line for each transition. It never holds what an agent was asked.
 With --json, each line is the journal's own (JSON lines).`,
 		Example: `  hermes-supervisor events -f`,
@@ -133,7 +133,14 @@ func (a *app) event(line string) error {
 	if who == "" {
 		who = e.Session
 	}
-	text := fmt.Sprintf("%s  %-9s %-24s", e.Time.Local().Format(time.DateTime), e.Kind, printable(who))
+	who = printable(who)
+	switch {
+	case e.Handoff != "" && e.Session != "":
+		who = fmt.Sprintf("%s %s to %s:", e.Handoff, who, printable(e.Platform))
+	case e.Handoff != "":
+		who = e.Handoff
+	}
+	text := fmt.Sprintf("%s  %-9s %-24s", e.Time.Local().Format(time.DateTime), e.Kind, who)
 	if e.From != "" && e.From != e.To {
 		text += " " + e.From + " ->"
 	}

@@ -11,6 +11,8 @@ import (
 
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/policy/queue"
+	"hermes-supervisor/supervise/handoff"
 	"hermes-supervisor/supervise/process"
 	"hermes-supervisor/supervise/turn"
 )
@@ -31,7 +33,8 @@ const exitCodesText = `  0    done
   1    failed
   2    usage: the command line or the request is wrong; nothing was written
   74   state could not be read or written
-  75   busy, try again later: a living owner, a pause, a lock, a receipt that is due; or the turn was left open
+  75   busy, try again later: a living owner, a pause, a lock, a receipt that is due, an open handoff; or the turn was left
+       open
   76   gave up: attempts exhausted or too old; the turn is in ended/
   77   not permitted: the record does not verify
   78   configuration
@@ -67,6 +70,8 @@ func exitCode(err error) (code int, try string) {
 		home      *fsstate.HomeError
 		cfg       *config.Error
 		noAgent   *config.UnknownAgentError
+		noPlace   *config.UnknownPlatformError
+		refused   *handoff.RefusedError
 		waited    *waitError
 		start     *process.StartError
 		corrupt   *fsstate.CorruptError
@@ -90,12 +95,16 @@ func exitCode(err error) (code int, try string) {
 		return exitBusy, ""
 	case errors.As(err, &denied):
 		return exitNotPermitted, ""
-	case errors.As(err, &cfg), errors.As(err, &noAgent):
+	case errors.As(err, &refused):
+		return refusedCode(refused.Reason), "handoff show " + refused.ID
+	case errors.As(err, &cfg), errors.As(err, &noAgent), errors.As(err, &noPlace), errors.Is(err, handoff.ErrUnsigned):
 		return exitConfiguration, ""
 	case errors.As(err, &waited):
 		return exitWaitRanOut, ""
 	case errors.Is(err, turn.ErrNoTurn):
 		return exitFailed, "turn list"
+	case errors.Is(err, handoff.ErrNone):
+		return exitFailed, "handoff list --all"
 	case errors.As(err, &start):
 		return exitFailed, ""
 	case errors.As(err, &untrusted):
@@ -104,6 +113,18 @@ func exitCode(err error) (code int, try string) {
 		return exitState, ""
 	}
 	return exitFailed, ""
+}
+
+// refusedCode is the exit code of what the state of a handoff does not allow: busy where waiting may help.
+func refusedCode(r queue.Reason) int {
+	switch r {
+	case queue.ReasonOpen, queue.ReasonTurnOpen, queue.ReasonRunning, queue.ReasonClaimerUnknown, queue.ReasonCancelAsked:
+		return exitBusy
+	case queue.ReasonUnverified:
+		return exitNotPermitted
+	default:
+		return exitFailed
+	}
 }
 
 // report prints the one line of an error, and with --json the same as an object.
@@ -120,6 +141,9 @@ func (a *app) report(err error) int {
 		fields := map[string]any{"schema": schema, "type": "exit_error", "code": code, "reason": reasons[code], "message": err.Error()}
 		if try != "" {
 			fields["try"] = try
+		}
+		if refused, is := errors.AsType[*handoff.RefusedError](err); is {
+			fields["handoff"], fields["state"], fields["refused"] = refused.ID, refused.State, refused.Reason
 		}
 		if a.jsonLine(fields) == nil {
 			return code

@@ -16,11 +16,12 @@ const module = "hermes-supervisor"
 // mayImport is the drawing of DESIGN.md ("The house"): for each room, what of ours it may import. Imports point down;
 // rooms on one floor do not know each other unless it is said here.
 var mayImport = map[string][]string{
-	"cmd/hermes-supervisor":        {"cmd/hermes-supervisor/config", "supervise", "supervise/service", "supervise/health", "supervise/output", "policy/phase", "supervise/turn", "supervise/output", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy"},
+	"cmd/hermes-supervisor":        {"cmd/hermes-supervisor/config", "supervise", "supervise/handoff", "policy/queue", "supervise/service", "supervise/health", "supervise/output", "policy/phase", "supervise/turn", "supervise/output", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy"},
 	"cmd/hermes-supervisor/config": {"fsstate"}, // which names can be file names
-	"supervise":                    {"supervise/turn", "supervise/service", "supervise/output", "supervise/process", "fsstate", "fsstate/hermes", "fsstate/ident", "policy", "policy/phase"},
+	"supervise":                    {"supervise/handoff", "supervise/turn", "supervise/service", "supervise/output", "supervise/process", "fsstate", "fsstate/hermes", "fsstate/ident", "policy", "policy/phase"},
 	"supervise/service":            {"supervise/output", "supervise/health", "supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "policy/phase"},
 	"supervise/turn":               {"supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "fsstate/hermes", "policy"},
+	"supervise/handoff":            {"supervise/turn", "supervise/output", "supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "policy", "policy/queue"},
 	"supervise/process":            {"fsstate/ident"},
 	"supervise/health":             {},
 	"supervise/service/childtest":  {},
@@ -31,6 +32,7 @@ var mayImport = map[string][]string{
 	"fsstate/ident":                {},
 	"policy":                       {},
 	"policy/phase":                 {},
+	"policy/queue":                 {"policy"},
 	"scripts/bench-supervisors":    {},
 	"scripts/bench-turns":          {"supervise/turn", "fsstate", "fsstate/ident", "policy"},
 	"scripts/kill-run":             {"supervise/service/childtest"},

@@ -15,6 +15,7 @@ import (
 	"hermes-supervisor/policy"
 	"hermes-supervisor/policy/phase"
 	"hermes-supervisor/supervise"
+	"hermes-supervisor/supervise/handoff"
 	"hermes-supervisor/supervise/output"
 	"hermes-supervisor/supervise/process"
 	"hermes-supervisor/supervise/service"
@@ -25,10 +26,10 @@ func (a *app) runCommand() *cobra.Command {
 	own := ownService{}
 	cmd := &cobra.Command{
 		Use:   "run [-- ARGV…]",
-		Short: "Keep services up, and continue interrupted turns, in the foreground",
-		Long: `Runs the services of hermes.toml in this home and its profiles, and continues the interrupted turns whose agent
-hermes.toml names. With a command line after --, that is one more service, named after its program; where its restart
-policy lets it end and nothing else is to be run, run ends with its exit code.
+		Short: "Keep services up, continue interrupted turns and deliver handoffs, in the foreground",
+		Long: `Runs the services of hermes.toml in this home and its profiles, continues the interrupted turns whose agent hermes.toml
+names, and delivers handoffs to the platforms that it has. With a command line after --, that is one more service, named
+after its program; where its restart policy lets it end and nothing else is to be run, run ends with its exit code.
 
 Started at a terminal, and with no [[service]] in hermes.toml, run gives that program the terminal, so that a shell or
 an editor works in it: Ctrl-C and Ctrl-Z are the program's then (Ctrl-Z stops run too, and your shell's fg continues
@@ -75,8 +76,11 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 	if err != nil {
 		return err
 	}
-	if len(cfg.Services) == 0 && len(cfg.Agents) == 0 && len(own.argv) == 0 {
-		return &turn.UsageError{Problem: fmt.Sprintf("nothing to run: %s names no service and no agent; give a command line after --", source.Path)}
+	switch {
+	case own.handoffsOnly && len(cfg.Handoff.Platforms) == 0:
+		return &turn.UsageError{Problem: fmt.Sprintf("nothing to watch: %s has no [handoff.platform.NAME]", source.Path)}
+	case !own.handoffsOnly && len(cfg.Services) == 0 && len(cfg.Agents) == 0 && len(cfg.Handoff.Platforms) == 0 && len(own.argv) == 0:
+		return &turn.UsageError{Problem: fmt.Sprintf("nothing to run: %s names no service, no agent and no platform; give a command line after --", source.Path)}
 	}
 	own.terminal = len(own.argv) > 0 && len(cfg.Services) == 0 && a.atTerminal()
 	debug.SetGCPercent(residentGC)
@@ -101,19 +105,16 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 			return a.supervised(again, own), nil
 		},
 		Keeper: func(home fsstate.Home, session, agent string) []string {
-			argv := []string{self, "--home", home.Path}
-			if path, err := filepath.Abs(source.Path); err == nil && source.Path != "" {
-				argv = append(argv, "--config", path) // a keeper has another working directory
-			}
-			if a.unsafe {
-				argv = append(argv, "--unsafe-filesystem")
-			}
-			return append(argv, "turn", "run", "--session="+session, "--agent="+agent, "--continued-by="+turn.ByRun)
+			return append(a.again(self, source, home), "turn", "run", "--session="+session, "--agent="+agent, "--continued-by="+turn.ByRun)
 		},
-		Up:        tell.ready,
-		Alive:     tell.alive,
-		Heartbeat: tell.watchdog(),
-		Stopping:  tell.stopping,
+		Deliverer: func(home fsstate.Home, id string) []string {
+			return append(a.again(self, source, home), "handoff", "deliver", "--by="+handoff.ByRun, id)
+		},
+		HandoffsOnly: own.handoffsOnly,
+		Up:           tell.ready,
+		Alive:        tell.alive,
+		Heartbeat:    tell.watchdog(),
+		Stopping:     tell.stopping,
 	}
 	if own.terminal {
 		held := &heldBack{to: a.stderr, terminal: os.Stdin}
@@ -134,6 +135,18 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 	return err
 }
 
+// again is the beginning of the command line of a keeper: this program, with the same home and configuration.
+func (a *app) again(self string, source config.Source, home fsstate.Home) []string {
+	argv := []string{self, "--home", home.Path}
+	if path, err := filepath.Abs(source.Path); err == nil && source.Path != "" {
+		argv = append(argv, "--config", path) // a keeper has another working directory
+	}
+	if a.unsafe {
+		argv = append(argv, "--unsafe-filesystem")
+	}
+	return argv
+}
+
 // busyError is what somebody else does now (exit 75).
 type busyError struct{ error }
 
@@ -148,6 +161,10 @@ func (a *app) supervised(cfg config.Config, own ownService) supervise.Config {
 		Agents: func(name string) (turn.Agent, bool) {
 			agent, err := agents.agent(name)
 			return agent, name != "" && err == nil
+		},
+		Handoffs: supervise.Handoffs{
+			Platform:      func(name string) (handoff.Platform, error) { return platformOf(cfg, name) },
+			MaxConcurrent: cfg.Handoff.MaxConcurrent, Retention: time.Duration(cfg.Handoff.Retention),
 		},
 		MaxConcurrent: cfg.AutoContinue.MaxConcurrent,
 		Stagger:       time.Duration(cfg.AutoContinue.Stagger),

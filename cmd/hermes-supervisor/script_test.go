@@ -45,6 +45,10 @@ func TestScripts(t *testing.T) {
 			"waitsupervised": waitSupervised,
 			"killservice":    killService,
 			"pidof":          pidOf,
+
+			"waithandoff": waitHandoff,
+			"killhandoff": killHandoff,
+			"jsonvar":     varJSON,
 		},
 	})
 }
@@ -165,12 +169,34 @@ func killMarker(ts *testscript.TestScript, neg bool, args []string) {
 //	! json stdout turns.0.agent_session
 func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 4 || len(args) == 2, "json FILE PATH [= VALUE | # LENGTH]")
-	var v any
-	if err := json.Unmarshal([]byte(ts.ReadFile(args[0])), &v); err != nil {
-		ts.Fatalf("%s is not one JSON document: %v\n%s", args[0], err, ts.ReadFile(args[0]))
+	v, found := lookUp(ts, args[0], args[1])
+	got := fmt.Sprint(v)
+	if list, ok := v.([]any); ok && len(args) == 4 && args[2] == "#" {
+		got = strconv.Itoa(len(list))
 	}
-	found := true
-	for name := range strings.SplitSeq(args[1], ".") {
+	holds := found && (len(args) == 2 || got == args[3])
+	if holds == neg {
+		ts.Fatalf("%s in %s is %q (there: %v):\n%s", args[1], args[0], got, found, ts.ReadFile(args[0]))
+	}
+}
+
+// varJSON FILE PATH VARIABLE puts what stands in a JSON document into a variable.
+func varJSON(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 3, "jsonvar FILE PATH VARIABLE")
+	v, found := lookUp(ts, args[0], args[1])
+	if !found {
+		ts.Fatalf("%s has no %s:\n%s", args[0], args[1], ts.ReadFile(args[0]))
+	}
+	ts.Setenv(args[2], fmt.Sprint(v))
+}
+
+// lookUp follows a path of names and indices into a JSON document.
+func lookUp(ts *testscript.TestScript, file, path string) (v any, found bool) {
+	if err := json.Unmarshal([]byte(ts.ReadFile(file)), &v); err != nil {
+		ts.Fatalf("%s is not one JSON document: %v\n%s", file, err, ts.ReadFile(file))
+	}
+	found = true
+	for name := range strings.SplitSeq(path, ".") {
 		switch in := v.(type) {
 		case map[string]any:
 			v, found = in[name]
@@ -186,14 +212,7 @@ func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 			break
 		}
 	}
-	got := fmt.Sprint(v)
-	if list, ok := v.([]any); ok && len(args) == 4 && args[2] == "#" {
-		got = strconv.Itoa(len(list))
-	}
-	holds := found && (len(args) == 2 || got == args[3])
-	if holds == neg {
-		ts.Fatalf("%s in %s is %q (there: %v):\n%s", args[1], args[0], got, found, ts.ReadFile(args[0]))
-	}
+	return v, found
 }
 
 // checkFiles DIR N counts the files of a folder; a missing one has none.

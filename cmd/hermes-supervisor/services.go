@@ -22,8 +22,9 @@ import (
 
 // ownService is the one that a command line gives `run`; without argv there is none.
 type ownService struct {
-	argv    []string
-	restart string // policy; "": that of the configuration
+	handoffsOnly bool // `handoff watch`: no service and no turn
+	argv         []string
+	restart      string // policy; "": that of the configuration
 	// terminal: this process is in the foreground of its terminal and has nothing else to run, so the service gets it.
 	terminal bool
 }

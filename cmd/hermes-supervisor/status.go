@@ -44,7 +44,7 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show services: what they do, since when, and why",
 		Long: `Shows every service of the home and (of the root home) its profiles, from the files: it works while run is down, and says
-so. The exit code is 0 when everything that should be up is up, else 1.`,
+so. Open handoffs, and those that failed in the last day, are counted. The exit code is 0 when everything that should be up is up, else 1.`,
 		Example: `  hermes-supervisor status --json`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,27 +59,27 @@ so. The exit code is 0 when everything that should be up is up, else 1.`,
 }
 
 func (a *app) status() error {
-	services, bad, err := a.services()
+	services, handoffs, bad, err := a.services()
 	if err != nil {
 		return err
 	}
-	return a.printServices(services, bad)
+	return a.printServices(services, handoffs, bad)
 }
 
 // watchStatus prints the services again whenever what would be printed has changed.
 func (a *app) watchStatus(ctx context.Context) error {
 	last := ""
 	for {
-		services, bad, err := a.services() //nolint:contextcheck // it waits for little, and not for long
+		services, handoffs, bad, err := a.services() //nolint:contextcheck // it waits for little, and not for long
 		if err != nil {
 			return err
 		}
-		if now := fmt.Sprint(services, bad); now != last {
+		if now := fmt.Sprint(services, handoffs, bad); now != last {
 			if last != "" && !a.json {
 				fmt.Fprintln(a.stdout)
 			}
 			last = now
-			if err := a.printServices(services, bad); err != nil {
+			if err := a.printServices(services, handoffs, bad); err != nil {
 				return err
 			}
 		}
@@ -89,19 +89,19 @@ func (a *app) watchStatus(ctx context.Context) error {
 	}
 }
 
-// services reads the services of the home in force and of the profiles below it.
-func (a *app) services() (services []serviceJSON, bad []error, err error) {
+// services reads the services of the home in force and of the profiles below it, and counts the handoffs.
+func (a *app) services() (services []serviceJSON, handoffs handoffCounts, bad []error, err error) {
 	cfg, source, err := a.loadConfig()
 	if err != nil {
-		return nil, nil, err
+		return nil, handoffs, nil, err
 	}
 	root, err := a.resolveHome()
 	if err != nil {
-		return nil, nil, err
+		return nil, handoffs, nil, err
 	}
 	key, err := loadKey(source.Dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, handoffs, nil, err
 	}
 	resolved, _, unresolved := a.load(config.Load)
 	for _, home := range homesBelow(root) {
@@ -111,27 +111,32 @@ func (a *app) services() (services []serviceJSON, bad []error, err error) {
 				digests[spec.Name] = spec.Digest
 			}
 		}
-		found, problems := servicesIn(cfg, digests, key, home)
+		store, err := fsstate.OpenRead(home)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			bad = append(bad, err)
+			continue
+		}
+		found, problems := servicesIn(cfg, digests, key, home, store)
 		services, bad = append(services, found...), append(bad, problems...)
+		if store != nil {
+			bad = append(bad, handoffs.add(fsstate.HandoffFiles{Store: store, Key: key})...)
+			_ = store.Close()
+		}
 	}
-	return services, bad, nil
+	return services, handoffs, bad, nil
 }
 
 // servicesIn joins what is configured for one home with what is recorded in it. digests are those of the services whose
-// values could be resolved: a variable or an env file may be there for the supervisor alone.
-func servicesIn(cfg config.Config, digests map[string]string, key []byte, home fsstate.Home) (services []serviceJSON, bad []error) {
+// values could be resolved: a variable or an env file may be there for the supervisor alone. store is nil in a home that
+// was never used.
+func servicesIn(cfg config.Config, digests map[string]string, key []byte, home fsstate.Home, store *fsstate.Store) (services []serviceJSON, bad []error) {
 	records := map[string]*fsstate.Service{}
-	store, err := fsstate.OpenRead(home)
-	switch {
-	case err == nil:
-		defer store.Close() //nolint:errcheck // a directory handle
+	if store != nil {
 		all, problems := fsstate.ServiceFiles{Store: store, Key: key}.All()
 		bad = problems
 		for _, rec := range all {
 			records[rec.Service] = rec
 		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, []error{err}
 	}
 	p := &place{home: home, files: fsstate.ServiceFiles{Store: store, Key: key}}
 	for _, configured := range cfg.Services {
@@ -194,7 +199,7 @@ func (p *place) describe(rec *fsstate.Service) serviceJSON {
 	return j
 }
 
-func (a *app) printServices(services []serviceJSON, bad []error) error {
+func (a *app) printServices(services []serviceJSON, handoffs handoffCounts, bad []error) error {
 	running := false
 	for _, s := range services {
 		running = running || s.Supervisor != nil
@@ -211,13 +216,16 @@ func (a *app) printServices(services []serviceJSON, bad []error) error {
 		if services == nil {
 			services = []serviceJSON{}
 		}
-		return a.printJSON(map[string]any{"running": running, "services": services, "errors": problems})
+		return a.printJSON(map[string]any{"running": running, "services": services, "handoffs": handoffs, "errors": problems})
 	}
 	for _, line := range problems {
 		a.say("%s", line)
 	}
 	if !running {
 		a.say("run is down; this is what the files show")
+	}
+	if handoffs != (handoffCounts{}) {
+		a.say("handoffs: %d pending, %d running, %d failed in the last day; see `hermes-supervisor handoff list --all`", handoffs.Pending, handoffs.Running, handoffs.Failed)
 	}
 	rows := make([][]any, 0, len(services))
 	for _, s := range services {

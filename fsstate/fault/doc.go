@@ -39,3 +39,15 @@ var ServicePoints = []string{
 	"service.fork",   // the launch is durable, nothing was forked
 	"service.record", // the service runs, its pid is not on disk
 }
+
+// HandoffPoints are those that only the handoffs of a home pass, beside the first six of Points.
+var HandoffPoints = []string{
+	"handoff.claim",    // the witness is durable, the claim is not
+	"handoff.claimed",  // the claim is durable, nothing was started
+	"handoff.fork",     // the same, with the file that takes the command's stderr
+	"handoff.record",   // the command runs, its pid is not on disk
+	"handoff.recorded", // its pid is on disk
+	"handoff.conclude", // the command has ended, its end is not on disk
+	"handoff.ended",    // the end is durable, the open record is there too
+	"handoff.reopen",   // a retried one's open record is durable, its end is there too
+}

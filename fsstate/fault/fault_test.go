@@ -32,7 +32,7 @@ func TestEveryPointIsListedAndPassedSomewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := slices.Concat(Points, ServicePoints)
+	all := slices.Concat(Points, ServicePoints, HandoffPoints)
 	for point := range passed {
 		if !slices.Contains(all, point) {
 			t.Errorf("point %q is passed but not listed", point)

@@ -57,7 +57,7 @@ func lastLine(folder *fsstate.LogFolder, s Stream, launched int64) string {
 		return ""
 	}
 	if bytes.IndexByte(b[:n], 0) < 0 {
-		return lastIn(b[:n])
+		return LastIn(b[:n])
 	}
 	r, err := newReader(folder, s)
 	if err != nil {
@@ -67,11 +67,11 @@ func lastLine(folder *fsstate.LogFolder, s Stream, launched int64) string {
 	r.pos = max(r.cur.start(), r.cur.top()-int64(n))
 	b = b[:0]
 	_ = r.copyTo(r.cur.top(), func(more []byte) error { b = append(b, more...); return nil })
-	return lastIn(b)
+	return LastIn(b)
 }
 
-// lastIn is the last line of b that has anything on it, made fit for a sentence.
-func lastIn(b []byte) string {
+// LastIn is the last line of b that has anything on it, made fit for a sentence as LastLine's is.
+func LastIn(b []byte) string {
 	for len(b) > 0 {
 		i := bytes.LastIndexByte(bytes.TrimRight(b, "\r\n"), '\n')
 		if line := plain(string(b[i+1:])); line != "" {

@@ -190,6 +190,12 @@ func (r *Room) End(ctx context.Context, key string) (ended bool, err error) {
 // shells run hooks and are no agents: a marker that names one would live and die with the wrong process.
 var shells = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "busybox", "tcsh", "csh", "cmd.exe", "powershell.exe", "pwsh", "pwsh.exe"}
 
+// Shell tells whether a process is a shell, and its name.
+func Shell(pid int) (name string, is bool) {
+	name = process.Name(pid)
+	return name, slices.Contains(shells, filepath.Base(name))
+}
+
 // reporter is the identity of the agent that reports a turn.
 func reporter(pid int) (ident.Ident, error) {
 	ok, err := process.IsAncestor(pid)
@@ -199,7 +205,7 @@ func reporter(pid int) (ident.Ident, error) {
 	if !ok {
 		return ident.Ident{}, &UsageError{fmt.Sprintf("--pid %d is no ancestor of this command: name the agent that reports its turn", pid)}
 	}
-	if name := process.Name(pid); slices.Contains(shells, filepath.Base(name)) {
+	if name, is := Shell(pid); is {
 		return ident.Ident{}, &UsageError{fmt.Sprintf("--pid %d is a shell (%s): name the agent itself, or start the hook with exec", pid, name)}
 	}
 	return ident.Of(pid, "")

@@ -90,6 +90,13 @@ func (r *Room) namedInstances() map[string]bool {
 	for _, s := range services {
 		named[s.Process.Instance], named[s.Next], named[s.Supervisor.Instance] = true, true, true
 	}
+	claims, err := fsstate.HandoffFiles{Store: r.Store, Key: r.Key}.Claims()
+	if err != nil {
+		return nil
+	}
+	for _, claim := range claims {
+		named[claim] = true
+	}
 	kept, err := r.files().OutcomeInstances()
 	if err != nil {
 		return nil

@@ -31,8 +31,15 @@ func (f *fault) under(table string) *fault {
 // maxAttempts is the highest max_attempts: more is a crash loop, not a continuation.
 const maxAttempts = 100
 
-// maxConcurrent is the highest max_concurrent: each continuation is an agent at work.
+// maxConcurrent is the highest max_concurrent: each continuation, and each delivery, is a program at work.
 const maxConcurrent = 100
+
+func checkConcurrent(n int) *fault {
+	if n < 1 || n > maxConcurrent {
+		return &fault{key: "max_concurrent", problem: fmt.Sprintf("must be 1 to %d, not %d", maxConcurrent, n)}
+	}
+	return nil
+}
 
 func (a AutoContinue) check() *fault {
 	if a.MaxAttempts < 0 || a.MaxAttempts > maxAttempts {
@@ -44,10 +51,7 @@ func (a AutoContinue) check() *fault {
 			problem: fmt.Sprintf("backoff (%v) must not be above max_backoff (%v)", a.Backoff, a.MaxBackoff),
 		}
 	}
-	if a.MaxConcurrent < 1 || a.MaxConcurrent > maxConcurrent {
-		return &fault{key: "max_concurrent", problem: fmt.Sprintf("must be 1 to %d, not %d", maxConcurrent, a.MaxConcurrent)}
-	}
-	return nil
+	return checkConcurrent(a.MaxConcurrent)
 }
 
 func (a Agent) check() *fault {
@@ -58,7 +62,7 @@ func (a Agent) check() *fault {
 		key      string
 		elements []string
 	}{{"command", a.Command}, {"resume", a.Resume}} {
-		if f := checkArgv(argv.key, argv.elements); f != nil {
+		if f := checkArgv(argv.key, argv.elements, placeholders); f != nil {
 			return f
 		}
 	}
@@ -78,10 +82,10 @@ func (a Agent) check() *fault {
 	return checkExits("crash_exit", a.CrashExit, "concluded_exit", a.ConcludedExit)
 }
 
-// Placeholders of an argv, each replaced once by one value, which is never expanded again.
+// Placeholders of an agent's argv, each replaced once by one value, which is never expanded again.
 var placeholders = []string{"{{prompt}}", "{{prompt_file}}", "{{session}}", "{{attempt}}"}
 
-func checkArgv(key string, argv []string) *fault {
+func checkArgv(key string, argv, known []string) *fault {
 	for i, element := range argv {
 		problem := func(format string, args ...any) *fault {
 			about := fmt.Sprintf("element %d %.60q: ", i+1, element)
@@ -90,9 +94,9 @@ func checkArgv(key string, argv []string) *fault {
 		if strings.ContainsRune(element, 0) {
 			return problem("has a NUL character, which no argument can hold")
 		}
-		if name := unknownPlaceholder(element, placeholders); name != "" {
-			f := problem("%s", placeholderProblem(name, placeholders))
-			f.nearest = nearestPlaceholder(name, placeholders)
+		if name := unknownPlaceholder(element, known); name != "" {
+			f := problem("%s", placeholderProblem(name, known))
+			f.nearest = nearestPlaceholder(name, known)
 			return f
 		}
 		if i > 0 {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,8 @@ type Config struct {
 	Services []Service `toml:"service"`
 	// Agents are the tables [agent.NAME], by name; never nil. Names match ^[a-z0-9][a-z0-9_-]{0,63}$.
 	Agents map[string]Agent `toml:"agent"`
+	// Handoff is the table [handoff], with the platforms that sessions can be handed to.
+	Handoff Handoff `toml:"handoff"`
 }
 
 // AutoContinue says when an interrupted turn is continued without a person. The defaults are Hermes's own.
@@ -89,6 +92,7 @@ func defaults(path string) Config {
 		},
 		Restart: defaultRestart(),
 		Agents:  map[string]Agent{},
+		Handoff: defaultHandoff(),
 	}
 }
 
@@ -108,15 +112,23 @@ type UnknownAgentError struct {
 }
 
 func (e *UnknownAgentError) Error() string {
+	return notConfigured("agent", e.Name, e.File, e.Known, "")
+}
+
+// notConfigured is the line about a name that the file does not have; add is the table that would have it.
+func notConfigured(what, name, file string, known []string, add string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "agent %.64q: not configured in %s", e.Name, e.File)
-	if near := nearestKey(e.Name, e.Known); near != "" {
+	fmt.Fprintf(&b, "%s %.64q: not configured in %s", what, name, cmp.Or(file, "hermes.toml"))
+	if near := nearestKey(name, known); near != "" {
 		fmt.Fprintf(&b, " (did you mean %q?)", near)
 	}
-	if len(e.Known) == 0 {
+	switch {
+	case len(known) > 0:
+		fmt.Fprintf(&b, "; configured: %s", strings.Join(known, ", "))
+	case add != "":
+		b.WriteString(", which configures none: add " + add)
+	default:
 		b.WriteString(", which configures none")
-	} else {
-		fmt.Fprintf(&b, "; configured: %s", strings.Join(e.Known, ", "))
 	}
 	return oneLine(b.String(), maxProblem)
 }

@@ -27,7 +27,7 @@ func TestAnUnknownAgentIsToldTheKnownOnes(t *testing.T) {
 	if got, want := err.Error(), `agent "claud": not configured in hermes.toml (did you mean "claude"?); configured: claude, codex`; got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
-	_, err = Config{Path: "hermes.toml"}.Agent("x\ny")
+	_, err = Config{}.Agent("x\ny")
 	if got, want := err.Error(), `agent "x\ny": not configured in hermes.toml, which configures none`; got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -36,6 +37,9 @@ func TestTheExampleLoadsAndStatesTheDefaults(t *testing.T) {
 		t.Errorf("not the defaults: %s", diff)
 	}
 	if diff := cmp.Diff(defaults("").Restart, c.Restart); diff != "" {
+		t.Errorf("not the defaults: %s", diff)
+	}
+	if diff := cmp.Diff(defaults("").Handoff, c.Handoff); diff != "" {
 		t.Errorf("not the defaults: %s", diff)
 	}
 	if len(c.Services) > 0 {
@@ -80,6 +84,8 @@ func TestTheExampleStatesEveryKey(t *testing.T) {
 		{"[service.ready]", Ready{}, ""},
 		{"[service.health]", Health{}, ""},
 		{"[agent.codex]", Agent{}, "command end_event error_event"},
+		{"[handoff]", Handoff{}, all},
+		{"[handoff.platform.telegram]", Platform{}, ""},
 	} {
 		lines := section(t, text, table.header)
 		for field := range reflect.TypeOf(table.of).Fields() {
@@ -92,6 +98,9 @@ func TestTheExampleStatesEveryKey(t *testing.T) {
 				continue
 			case "restart", "limits", "ready", "health":
 				section(t, text, "[service."+key+"]")
+				continue
+			case "platform":
+				section(t, text, "[handoff.platform.telegram]")
 				continue
 			}
 			form := "#(?:| or | with )"
@@ -142,6 +151,7 @@ func TestTheExampleLoadsWithEveryKeySwitchedOn(t *testing.T) {
 	statesDefaults(t, Limits{}, s.Limits)
 	statesDefaults(t, *defaultReady(), *s.Ready, "File", "TCP", "HTTP", "Status")
 	statesDefaults(t, *defaultHealth(), *s.Health, "TCP", "HTTP", "Status")
+	statesDefaults(t, Platform{Timeout: Duration(15 * time.Minute)}, c.Handoff.Platforms["telegram"], "Session", "Agent", "External")
 	if s.Restart.Policy == c.Restart.Policy {
 		t.Error("the example of [service.restart] changes nothing")
 	}
@@ -175,7 +185,7 @@ func TestTheExamplesAlternativesLoad(t *testing.T) {
 		}
 		tried++
 	}
-	if tried != 7 {
+	if tried != 9 {
 		t.Errorf("%d alternatives", tried)
 	}
 }

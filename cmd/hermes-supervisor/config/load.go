@@ -60,8 +60,10 @@ func decode(path, text string, around *surroundings) (Config, error) {
 			c.Services, err = doc.services(at, value, c.Restart)
 		case "agent":
 			err = doc.agents(at, value, c.Agents)
+		case "handoff":
+			err = doc.handoff(at, value, &c.Handoff)
 		default:
-			err = doc.unknown(at, value, []string{"agent", "auto_continue", "restart", "service"})
+			err = doc.unknown(at, value, []string{"agent", "auto_continue", "handoff", "restart", "service"})
 		}
 		if err != nil {
 			return Config{}, err
@@ -91,26 +93,40 @@ func (d *document) restart(path []string, value any, into *Restart) error {
 }
 
 func (d *document) agents(path []string, value any, into map[string]Agent) error {
-	table, ok := value.(map[string]any)
-	if !ok {
-		return d.fault(path, "must be tables [agent.NAME], not "+kind(value), "")
-	}
-	for _, name := range d.names(path, table) {
-		at := append(slices.Clone(path), name)
-		if _, ok := table[name].(map[string]any); !ok {
-			return d.fault(at, "must be a table [agent.NAME], not "+kind(table[name]), "")
-		}
-		if !fsstate.PlainName(name) {
-			return d.fault(at, "is no agent name (up to 64 of a-z, 0-9, _ and -, a letter or digit first)", "")
-		}
+	return d.named(path, value, "agent", func(at []string, name string, table map[string]any) error {
 		var agent Agent
-		if err := d.fill(at, table[name], &agent); err != nil {
+		if err := d.fill(at, table, &agent); err != nil {
 			return err
 		}
 		if f := agent.check(); f != nil {
 			return d.broken(at, f)
 		}
 		into[name] = agent
+		return nil
+	})
+}
+
+// named hands read each of the tables [PATH.NAME], in the order of the file; what is the thing that has the name.
+func (d *document) named(
+	path []string, value any, what string, read func(at []string, name string, table map[string]any) error,
+) error {
+	header := "[" + strings.Join(path, ".") + ".NAME]"
+	tables, ok := value.(map[string]any)
+	if !ok {
+		return d.fault(path, "must be tables "+header+", not "+kind(value), "")
+	}
+	for _, name := range d.names(path, tables) {
+		at := append(slices.Clone(path), name)
+		table, ok := tables[name].(map[string]any)
+		if !ok {
+			return d.fault(at, "must be a table "+header+", not "+kind(tables[name]), "")
+		}
+		if !fsstate.PlainName(name) {
+			return d.fault(at, "is no "+what+" name (up to 64 of a-z, 0-9, _ and -, a letter or digit first)", "")
+		}
+		if err := read(at, name, table); err != nil {
+			return err
+		}
 	}
 	return nil
 }

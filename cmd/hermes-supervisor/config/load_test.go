@@ -21,8 +21,8 @@ func TestABadFileIsOneLineWithFileLineAndKey(t *testing.T) {
 		{"key with a dash", "[auto_continue]\nmax-attempts = 1", `:2: auto_continue.max-attempts: unknown key (did you mean "max_attempts"?)`},
 		{"key at the top", "\n\nfreshness = \"15m\"", `:3: freshness: unknown key`},
 		{"key that would break the line", agent + `"a\nb" = 1`, `:3: agent.claude."a\nb": unknown key`},
-		{"table of a later version", "[handoff.web]\ncommand = [\"x\"]", `:1: handoff: unknown table (this version does not have it)`},
-		{"table of a later version, a key only", "handoff.max_concurrent = 1", `:1: handoff: unknown table (this version does not have it)`},
+		{"table of a later version", "[watch.web]\ncommand = [\"x\"]", `:1: watch: unknown table (this version does not have it)`},
+		{"table of a later version, a key only", "watch.max_concurrent = 1", `:1: watch: unknown table (this version does not have it)`},
 		{"misspelt table", "[auto-continue]", `:1: auto-continue: unknown table (this version does not have it) (did you mean "auto_continue"?)`},
 		{"table in a table", "[auto_continue.more]", `:1: auto_continue.more: unknown table (this version does not have it)`},
 		{"first fault of the file wins", "[agent.b]\nx = 1\n[agent.a]\ny = 1", `:2: agent.b.x: unknown key`},
@@ -150,9 +150,12 @@ func TestAnEmptyFileIsTheDefaults(t *testing.T) {
 			Policy: "always", Delay: Wait(time.Second), MaxDelay: Duration(5 * time.Minute), ResetAfter: Duration(10 * time.Minute),
 			StormStarts: 10, StormWindow: Duration(time.Minute), RestartExit: []int{75}, ParkExit: []int{78},
 		},
+		Handoff: Handoff{
+			MaxConcurrent: 3, Drain: Wait(30 * time.Second), Retention: Duration(168 * time.Hour), Platforms: map[string]Platform{},
+		},
 	}
 	for name, text := range map[string]string{
-		"empty": "", "comments": "# nothing\n\n", "empty tables": "[auto_continue]\n[restart]\n[agent]\n", "byte order mark": "\xef\xbb\xbf",
+		"empty": "", "comments": "# nothing\n\n", "empty tables": "[auto_continue]\n[restart]\n[agent]\n[handoff.platform]\n", "byte order mark": "\xef\xbb\xbf",
 	} {
 		c, err := decode("f", text, nil)
 		if err != nil {
@@ -200,6 +203,7 @@ concluded_exit = [130]
 			MaxConcurrent: 100, Stagger: Wait(time.Millisecond),
 		},
 		Restart: defaultRestart(),
+		Handoff: defaultHandoff(),
 		Agents: map[string]Agent{
 			"dotted": {Command: []string{"/opt/dotted"}},
 			"0-all_keys": {
@@ -251,6 +255,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add("[auto_continue]\nfreshness = '''1\n'''\nx.y.\"z\" = [{a = 1}, 2]\n[[agent.x]]\n")
 	f.Add("a = \"\"\"\\\n\"\"\"\"\"\n'b' = 1979-05-27T07:32:00Z # c\r\n[agent.\"\\u0000\"]\x00")
 	f.Add(everyKey)
+	f.Add(everyWay)
 	f.Add(service + "env_file = ['/x.env', '{{home}}/y']\nenv.A = '${UNSET:-$~$$${SET}}'\n" + service)
 	f.Add("[[ \"service\" ]]\nname = 'a'\ncommand = ['${SET:-{{home}}}']\n[service.health]\nhttp = 'http://x'\nstatus = []\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -13,13 +13,23 @@ import (
 // files it is the same configuration, whatever the variables are by then.
 func (c Config) TOML() (string, error) {
 	var b strings.Builder
-	add := func(part any) error {
+	// The encoder writes [agent] above each [agent.NAME]: twice in a file it is an error. above are such headers.
+	add := func(part any, above ...string) error {
+		var text strings.Builder
+		enc := toml.NewEncoder(&text)
+		enc.Indent = ""
+		if err := enc.Encode(part); err != nil {
+			return err
+		}
 		if b.Len() > 0 {
 			b.WriteString("\n")
 		}
-		enc := toml.NewEncoder(&b)
-		enc.Indent = ""
-		return enc.Encode(part)
+		own := text.String()
+		for _, header := range above {
+			own = strings.TrimPrefix(own, header+"\n")
+		}
+		b.WriteString(own)
+		return nil
 	}
 	if err := add(struct {
 		AutoContinue AutoContinue `toml:"auto_continue"`
@@ -38,8 +48,26 @@ func (c Config) TOML() (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		if err := add(struct {
 			Agents map[string]Agent `toml:"agent"`
-		}{map[string]Agent{name: c.Agents[name]}}); err != nil {
+		}{map[string]Agent{name: c.Agents[name]}}, "[agent]"); err != nil {
 			return "", fmt.Errorf("write agent %s as TOML: %w", name, err)
+		}
+	}
+	handoff := c.Handoff
+	handoff.Platforms = nil
+	if err := add(struct {
+		Handoff Handoff `toml:"handoff"`
+	}{handoff}); err != nil {
+		return "", fmt.Errorf("write the handoffs as TOML: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Handoff.Platforms)) {
+		var part struct {
+			Handoff struct {
+				Platforms map[string]Platform `toml:"platform"`
+			} `toml:"handoff"`
+		}
+		part.Handoff.Platforms = map[string]Platform{name: c.Handoff.Platforms[name]}
+		if err := add(part, "[handoff]", "[handoff.platform]"); err != nil {
+			return "", fmt.Errorf("write platform %s as TOML: %w", name, err)
 		}
 	}
 	return b.String(), nil

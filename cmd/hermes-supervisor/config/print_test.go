@@ -20,7 +20,7 @@ func TestAPrintedConfigurationLoadsToTheSame(t *testing.T) {
 		return read(path)
 	}
 	for name, text := range map[string]string{
-		"defaults": "", "example": exampleText(t), "example with every key": switchedOn, "every key": everyKey,
+		"defaults": "", "example": exampleText(t), "example with every key": switchedOn, "every key": everyKey, "every way of a handoff": everyWay, "two agents": agent + "[agent.codex]\ncommand = ['codex']",
 		"agent": agent + "crash_exit = []\nend_event = '\"x'\n[agent.claude.env]\n\"a b\" = \"$HOME\\n\\u0001\"\n",
 		"signs": service + `env = { A = '$~', B = '$$$$', C = '$$~', D = 'x~$~', E = '{{home}}"\', "ä.b" = "\n\u007f\t" }` + "\nenv_file = []\nunset_env = []\n",
 	} {
@@ -46,6 +46,8 @@ health = { http = "http://localhost/?a=b&Token=hunter2" }
 command = ["a", "--password", "hunter2"]
 resume = ["a", "--password=hunter2"]
 env = { A_SECRET = "hunter2", B = "shown3" }
+[handoff.platform.p]
+command = ["p", "--token", "hunter2", "API_KEY=hunter2", "{{session}}"]
 `
 	c, err := decode("f", text, around(map[string]string{"/f": "X = hunter2\nCREDENTIALS = hunter2"}))
 	if err != nil {
@@ -59,10 +61,10 @@ env = { A_SECRET = "hunter2", B = "shown3" }
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(shown, "hunter") || strings.Count(shown, "***") != 13 {
+	if strings.Contains(shown, "hunter") || strings.Count(shown, "***") != 15 {
 		t.Errorf("shown:\n%s", shown)
 	}
-	for _, want := range []string{"shown1", "shown2", "shown3", "shown4", `EMPTY_KEY = ""`, `"http://me:***@host/"`, `"--token=***"`} {
+	for _, want := range []string{"shown1", "shown2", "shown3", "shown4", "{{session}}", `EMPTY_KEY = ""`, `"http://me:***@host/"`, `"--token=***"`} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%s is not shown:\n%s", want, shown)
 		}

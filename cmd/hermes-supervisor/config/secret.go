@@ -42,6 +42,11 @@ func (c Config) WithoutSecrets() Config {
 		a.Command, a.Resume, a.Env = maskArgv(a.Command), maskArgv(a.Resume), maskEnv(a.Env)
 		c.Agents[name] = a
 	}
+	c.Handoff.Platforms = maps.Clone(c.Handoff.Platforms)
+	for name, p := range c.Handoff.Platforms {
+		p.Command = maskArgv(p.Command)
+		c.Handoff.Platforms[name] = p
+	}
 	return c
 }
 
