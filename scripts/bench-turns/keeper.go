@@ -13,19 +13,21 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"hermes-supervisor/scripts/bench"
 )
 
 // continuation is the time from the SIGKILL of an agent to the first instruction of its continuation, with the attempt
 // on disk in between; beside it a bare loop that starts the same agent again and records nothing.
-func (b *bench) continuation(ctx context.Context) error {
+func (b *turns) continuation(ctx context.Context) error {
 	home, err := b.home("continue", 0)
 	if err != nil {
 		return err
 	}
 	script := `date +%s%N; [ "$HERMES_SUPERVISOR_ATTEMPT" = 1 ] && exit 0; exec sleep 60`
 	var ours, bare []time.Duration
-	for range b.pairs {
-		d, err := b.killed(b.command(ctx, home, "turn", "run", "--session", "continue", "--prompt", "x", "--", "sh", "-c", "echo $$; "+script))
+	for range b.Pairs {
+		d, err := b.killed(b.Command(ctx, home, "turn", "run", "--session", "continue", "--prompt", "x", "--", "sh", "-c", "echo $$; "+script))
 		if err != nil {
 			return err
 		}
@@ -36,13 +38,13 @@ func (b *bench) continuation(ctx context.Context) error {
 		}
 		bare = append(bare, d)
 	}
-	b.held("SIGKILL to the continuation's first instruction", ms(median(ours)), "a bare loop: "+ms(median(bare)), "below 10 ms", median(ours) < 10*time.Millisecond)
+	b.Held("SIGKILL to the continuation's first instruction", bench.Ms(bench.Median(ours)), "a bare loop: "+bench.Ms(bench.Median(bare)), "below 10 ms", bench.Median(ours) < 10*time.Millisecond)
 	return nil
 }
 
 // killed runs a command whose agent prints its pid and the time, kills the agent, and reads the time of the next one.
 // Both times include a start of date(1).
-func (b *bench) killed(cmd *exec.Cmd) (time.Duration, error) {
+func (b *turns) killed(cmd *exec.Cmd) (time.Duration, error) {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return 0, err
@@ -80,12 +82,12 @@ func (b *bench) killed(cmd *exec.Cmd) (time.Duration, error) {
 }
 
 // memory is the keeper's proportional set size while its agent runs.
-func (b *bench) memory(ctx context.Context) error {
+func (b *turns) memory(ctx context.Context) error {
 	home, err := b.home("memory", 0)
 	if err != nil {
 		return err
 	}
-	cmd := b.command(ctx, home, "turn", "run", "--session", "memory", "--prompt", "x", "--", "sh", "-c", "echo ready; exec sleep 60")
+	cmd := b.Command(ctx, home, "turn", "run", "--session", "memory", "--prompt", "x", "--", "sh", "-c", "echo ready; exec sleep 60")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -102,7 +104,7 @@ func (b *bench) memory(ctx context.Context) error {
 	if err := errors.Join(err, rerr); err != nil {
 		return err
 	}
-	b.held("memory of a keeper (PSS)", fmt.Sprintf("%.1f MB", float64(pss)/1024), "", "below 6 MB", pss < 6*1024)
+	b.Held("memory of a keeper (PSS)", fmt.Sprintf("%.1f MB", float64(pss)/1024), "", "below 6 MB", pss < 6*1024)
 	return nil
 }
 
@@ -121,44 +123,44 @@ func pssOf(pid int) (kB int, err error) {
 
 // beginProcess is `turn begin` as a whole process, on a file system in memory where there is one, so that fsync costs
 // nothing, beside the smallest Go program.
-func (b *bench) beginProcess(ctx context.Context) error {
+func (b *turns) beginProcess(ctx context.Context) error {
 	where := "/dev/shm"
 	if _, err := os.Stat(where); err != nil {
-		where = b.dir
+		where = b.Dir
 	}
 	dir, err := os.MkdirTemp(where, "bench-turns-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a scratch folder
-	medians, err := b.interleave(
+	medians, err := b.Interleave(
 		func() error {
-			return b.command(ctx, dir, "turn", "begin", "--session", "p", "--pid", strconv.Itoa(os.Getpid()), "--prompt", "x").Run()
+			return b.Command(ctx, dir, "turn", "begin", "--session", "p", "--pid", strconv.Itoa(os.Getpid()), "--prompt", "x").Run()
 		},
 		func() error { return exec.CommandContext(ctx, b.tiny).Run() },
 	)
 	if err == nil {
 		ratio := float64(medians[0]) / float64(medians[1])
-		b.held("turn begin as a process, fsync excluded", ms(medians[0]),
-			fmt.Sprintf("smallest Go program: %s, %.1fx", ms(medians[1]), ratio), "within 3x", ratio <= 3)
+		b.Held("turn begin as a process, fsync excluded", bench.Ms(medians[0]),
+			fmt.Sprintf("smallest Go program: %s, %.1fx", bench.Ms(medians[1]), ratio), "within 3x", ratio <= 3)
 	}
 	return err
 }
 
 // overhead is what a keeper adds to a whole run of a program that does nothing.
-func (b *bench) overhead(ctx context.Context) error {
+func (b *turns) overhead(ctx context.Context) error {
 	home, err := b.home("overhead", 0)
 	if err != nil {
 		return err
 	}
-	medians, err := b.interleave(
+	medians, err := b.Interleave(
 		func() error {
-			return b.command(ctx, home, "turn", "run", "--session", "o", "--prompt", "x", "--", b.tiny).Run()
+			return b.Command(ctx, home, "turn", "run", "--session", "o", "--prompt", "x", "--", b.tiny).Run()
 		},
 		func() error { return exec.CommandContext(ctx, b.tiny).Run() },
 	)
 	if err == nil {
-		b.row("turn run of a program that does nothing", ms(medians[0]), "unwrapped: "+ms(medians[1]))
+		b.Row("turn run of a program that does nothing", bench.Ms(medians[0]), "unwrapped: "+bench.Ms(medians[1]))
 	}
 	return err
 }

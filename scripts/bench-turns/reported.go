@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"hermes-supervisor/scripts/bench"
 	"hermes-supervisor/supervise/turn"
 )
 
@@ -17,9 +18,9 @@ import (
 const pairsARound = 20
 
 // fsync is what one durable step costs here: a 2 KB file written, synced and renamed, and its folder synced.
-func (b *bench) fsync(context.Context) error {
-	path := filepath.Join(b.dir, "sync")
-	medians, err := b.interleave(func() error {
+func (b *turns) fsync(context.Context) error {
+	path := filepath.Join(b.Dir, "sync")
+	medians, err := b.Interleave(func() error {
 		f, err := os.Create(path)
 		if err != nil {
 			return err
@@ -28,13 +29,13 @@ func (b *bench) fsync(context.Context) error {
 		return errors.Join(err, f.Sync(), f.Close())
 	})
 	if err == nil {
-		b.row("fsync of a new 2 KB file", ms(medians[0]), "")
+		b.Row("fsync of a new 2 KB file", bench.Ms(medians[0]), "")
 	}
 	return err
 }
 
 // beginEnd is a durable begin+end pair beside 1, 1,000 and 10,000 open turns.
-func (b *bench) beginEnd(ctx context.Context) error {
+func (b *turns) beginEnd(ctx context.Context) error {
 	counts := []int{1, 1000, 10000}
 	rounds := make([]func() error, 0, len(counts))
 	for _, n := range counts {
@@ -49,18 +50,18 @@ func (b *bench) beginEnd(ctx context.Context) error {
 		defer room.Store.Close() //nolint:errcheck // a directory handle
 		rounds = append(rounds, func() error { return reportPairs(ctx, room, "bench", os.Getppid(), pairsARound) })
 	}
-	medians, err := b.interleave(rounds...)
+	medians, err := b.Interleave(rounds...)
 	if err != nil {
 		return err
 	}
 	for i, n := range counts {
-		what, figure := fmt.Sprintf("begin+end pair beside %d open turns", n), ms(medians[i]/pairsARound)
+		what, figure := fmt.Sprintf("begin+end pair beside %d open turns", n), bench.Ms(medians[i]/pairsARound)
 		ratio := float64(medians[i]) / float64(medians[0])
 		beside := fmt.Sprintf("%.2fx of 1 open turn", ratio)
 		if i == len(counts)-1 {
-			b.held(what, figure, beside, "at most 1.3x", ratio <= 1.3)
+			b.Held(what, figure, beside, "at most 1.3x", ratio <= 1.3)
 		} else {
-			b.row(what, figure, beside)
+			b.Row(what, figure, beside)
 		}
 	}
 	return nil
@@ -104,7 +105,7 @@ func play(role string) int {
 }
 
 // rate is how many pairs eight processes do together.
-func (b *bench) rate(ctx context.Context) error {
+func (b *turns) rate(ctx context.Context) error {
 	home, err := b.home("rate", 100)
 	if err != nil {
 		return err
@@ -136,12 +137,12 @@ func (b *bench) rate(ctx context.Context) error {
 		}
 	}
 	rate := rateCount * rateEach / best.Seconds()
-	b.held("begin+end pairs of 8 processes", fmt.Sprintf("%.0f/s", rate), "", "above 1,000/s where an fsync costs 0.2 ms", rate > 1000)
+	b.Held("begin+end pairs of 8 processes", fmt.Sprintf("%.0f/s", rate), "", "above 1,000/s where an fsync costs 0.2 ms", rate > 1000)
 	return nil
 }
 
 // list is `turn list` of 10,000 open turns, as a whole process.
-func (b *bench) list(ctx context.Context) error {
+func (b *turns) list(ctx context.Context) error {
 	home, err := b.home("open-10000", 0)
 	if err != nil {
 		return err
@@ -152,10 +153,10 @@ func (b *bench) list(ctx context.Context) error {
 		}
 	}
 	few := *b
-	few.pairs = min(b.pairs, 5)
-	medians, err := few.interleave(func() error { return few.command(ctx, home, "turn", "list", "--json").Run() }, func() error { return few.command(ctx, few.dir, "exit-codes").Run() })
+	few.Pairs = min(b.Pairs, 5)
+	medians, err := few.Interleave(func() error { return few.Command(ctx, home, "turn", "list", "--json").Run() }, func() error { return few.Command(ctx, few.Dir, "exit-codes").Run() })
 	if err == nil {
-		b.held("turn list of 10,000 open turns", ms(medians[0]), "a command that reads nothing: "+ms(medians[1]), "below 1 s", medians[0] < time.Second)
+		b.Held("turn list of 10,000 open turns", bench.Ms(medians[0]), "a command that reads nothing: "+bench.Ms(medians[1]), "below 1 s", medians[0] < time.Second)
 	}
 	return err
 }
