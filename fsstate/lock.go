@@ -127,12 +127,17 @@ func (s *Store) lockStripe(ctx context.Context, stripe byte, name, purpose strin
 	}, nil
 }
 
-// take gets our own process's turn, then the file's lock: at once where it is free, else in the kernel's line.
+// take gets our own process's turn, then the file's lock: at once where it is free, also when ctx ended before we came to
+// look (nobody may be said to hold what is free), else in the kernel's line.
 func (s *Store) take(ctx context.Context, file string, line chan struct{}) (*flock.Flock, error) {
 	select {
 	case line <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	default:
+		select {
+		case line <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	l, err := s.tryFile(file)
 	if err != nil {

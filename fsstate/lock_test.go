@@ -141,6 +141,21 @@ func TestLockWaitsForItsTurn(t *testing.T) {
 	}
 }
 
+// A machine that stands still for longer than the wait makes nobody a holder.
+func TestFreeLockIsTakenThoughTheTimeIsOver(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	ctx, cancel := context.WithTimeout(t.Context(), -time.Second)
+	defer cancel()
+	for range 50 {
+		unlock, err := s.Lock(ctx, "a.json", "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		unlock()
+	}
+}
+
 func TestLockEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
