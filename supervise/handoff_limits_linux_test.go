@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"syscall"
 	"testing"
+	"time"
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
@@ -80,14 +81,7 @@ func TestLimitsThatAReloadRaisesHoldAtOnce(t *testing.T) {
 		h, err := w.queue(w.store).Files.Get(first)
 		return err == nil && h.Claim != nil && h.Claim.Handler.PID != 0
 	})
-	same, read := w.setup, make(chan struct{}, 1)
-	w.mu.Lock()
-	w.reload = func() (Config, error) { read <- struct{}{}; return same.config(), nil }
-	w.mu.Unlock()
-	for range 20 { // so nothing is left that would wake it as well
-		w.orders <- OrderReload
-		<-read
-	}
+	w.idles()
 	if s := w.state(w.queue(w.store), second); s != queue.Pending {
 		t.Fatalf("the second one is %s", s)
 	}
@@ -96,7 +90,23 @@ func TestLimitsThatAReloadRaisesHoldAtOnce(t *testing.T) {
 	w.Handoffs = &raised
 	w.configure(nil)
 	w.orders <- OrderReload
-	w.handling("second")
+	w.within(beforeHeartbeat, "the second one is delivered", func() bool { return w.handlings("start", "second") > 0 })
+}
+
+// beforeHeartbeat is before that of a running delivery, which wakes its dispatcher.
+const beforeHeartbeat = 8 * time.Second
+
+// idles waits until nothing is left that would wake the supervisor: it has read its configuration again, as it is, often.
+func (w *world) idles() {
+	w.t.Helper()
+	same, read := w.setup, make(chan struct{}, 1)
+	w.mu.Lock()
+	w.reload = func() (Config, error) { read <- struct{}{}; return same.config(), nil }
+	w.mu.Unlock()
+	for range 20 {
+		w.orders <- OrderReload
+		w.await("the configuration is read", read)
+	}
 }
 
 func TestAHandoffOfAProfileThatAppearsIsDeliveredSoon(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,11 +100,38 @@ func (h *deskHome) raw(id string) string {
 	return ""
 }
 
-func (h *deskHome) starts(p Plan) (sessions string) {
+func (h *deskHome) starts(p Plan) string {
+	var sessions strings.Builder
 	for _, s := range p.Start {
-		sessions += s.Session + " "
+		sessions.WriteString(s.Session + " ")
 	}
-	return sessions
+	return sessions.String()
+}
+
+// TestDeskLooksAgainWhileAHandlerOutlivesItsKeeper: no handle tells of the end of the last process of a delivery.
+func TestDeskLooksAgainWhileAHandlerOutlivesItsKeeper(t *testing.T) {
+	t.Parallel()
+	h := newDeskHome(t)
+	claimer := h.deadMe()
+	held, err := h.Queue.Files.Store.NewWitness(claimer.Instance, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := h.leave("slow", queue.Running, claimer)
+	began := time.Now()
+	if p := h.Look(t.Context(), began, 3); p.Next.IsZero() || p.Next.Sub(time.Now()) > treeLook {
+		t.Errorf("the next look is at %s", p.Next)
+	}
+	if s := h.get(id).State; s != string(queue.Running) {
+		t.Fatalf("it is %s", s)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.Look(t.Context(), began.Add(time.Hour), 3)
+	if s := h.get(id).State; s != string(queue.Failed) {
+		t.Errorf("it is %s after the end of its handler", s)
+	}
 }
 
 // TestReclaimStaleRunningHandoffsFlipsOnlyRunningRows is the contract of that name in Hermes's test of its handoff

@@ -25,12 +25,12 @@ func loop(folder string, command []string) error {
 	if err := watcher.Add(folder); err != nil {
 		return err
 	}
-	fmt.Println("ready")
+	fmt.Fprintln(os.Stdout, "ready")
 	for event := range watcher.Events {
 		if !event.Has(fsnotify.Create) {
 			continue
 		}
-		if err := exec.Command(command[0], command[1:]...).Run(); err != nil {
+		if err := exec.Command(command[0], command[1:]...).Run(); err != nil { //nolint:gosec // its own command line
 			return err
 		}
 	}
