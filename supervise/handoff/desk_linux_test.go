@@ -119,7 +119,7 @@ func TestDeskLooksAgainWhileAHandlerOutlivesItsKeeper(t *testing.T) {
 	}
 	id := h.leave("slow", queue.Running, claimer)
 	began := time.Now()
-	if p := h.Look(t.Context(), began, 3); p.Next.IsZero() || p.Next.Sub(time.Now()) > treeLook {
+	if p := h.Look(t.Context(), began, 3); p.Next.IsZero() || time.Until(p.Next) > treeLook {
 		t.Errorf("the next look is at %s", p.Next)
 	}
 	if s := h.get(id).State; s != string(queue.Running) {

@@ -170,7 +170,9 @@ func TestCommandThatReportsItsOwnEndIsNotKilledForIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := h.get(id).End
-			process.Pause(t.Context(), 2*cancelPoll) //nolint:errcheck // in which the keeper looks, and is to do nothing
+			if err := process.Pause(t.Context(), 2*cancelPoll); err != nil { // in which the keeper looks, and is to do nothing
+				t.Fatal(err)
+			}
 			if gone(pid) {
 				t.Error("the command was killed")
 			}

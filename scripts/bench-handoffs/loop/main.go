@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,7 +31,7 @@ func loop(folder string, command []string) error {
 		if !event.Has(fsnotify.Create) {
 			continue
 		}
-		if err := exec.Command(command[0], command[1:]...).Run(); err != nil { //nolint:gosec // its own command line
+		if err := exec.CommandContext(context.Background(), command[0], command[1:]...).Run(); err != nil { //nolint:gosec // its own command line
 			return err
 		}
 	}
