@@ -38,7 +38,15 @@ func NewHandoffID(session, key string, now time.Time) string {
 
 // HandoffID tells whether a name is made like an id.
 func HandoffID(name string) bool {
-	return len(name) == idTime+2+2*idHash && name[idTime] == '-' && name[idTime+1+idHash] == '-' && PlainName(name)
+	if len(name) != idTime+2+2*idHash || name[idTime] != '-' || name[idTime+1+idHash] != '-' {
+		return false
+	}
+	for _, c := range []byte(name) { // ten thousand are checked at a time
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return name[0] != '-' && name[0] != '_'
 }
 
 // OfSession tells whether a handoff of this id may be one of the session: its record tells for sure.

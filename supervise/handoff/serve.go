@@ -36,7 +36,9 @@ func (s *Serving) Claim(ctx context.Context, homes []*Queue, c fsstate.Claim) (*
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b waiting) int { return strings.Compare(a.id, b.id) })
+	if len(homes) > 1 {
+		slices.SortStableFunc(all, func(a, b waiting) int { return strings.Compare(a.id, b.id) })
+	}
 	for _, w := range all {
 		seen, err := w.in.Files.Get(w.id)
 		if err == nil && seen.Platform != s.Platform {
