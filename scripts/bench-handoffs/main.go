@@ -20,13 +20,6 @@ import (
 )
 
 func main() {
-	if role := os.Getenv(roleVar); role != "" {
-		if err := play(role); err != nil {
-			fmt.Fprintf(os.Stderr, "claim: %v\n", err)
-			os.Exit(1) //nolint:forbidigo // this is the main of a program of its own
-		}
-		return
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	small := false
 	script := bench.Script{

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"time"
 
 	"hermes-supervisor/fsstate"
-	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/scripts/bench"
 	"hermes-supervisor/supervise/handoff"
 )
@@ -40,46 +38,28 @@ func (h *handoffs) flat(what string, one [2]time.Duration) {
 	h.Held(fmt.Sprintf("%s, %d pending", what, h.many), bench.Ms(one[1]), fmt.Sprintf("%.2fx of %d", ratio, few), "at most 1.5x", ratio <= 1.5)
 }
 
-const roleVar = "BENCH_HANDOFFS_ROLE" // of this program as a process of a measurement: the scratch folder's home
-
-// play claims the oldest handoff for the platform "own" and completes it.
-func play(role string) error {
-	h := &handoffs{Bench: &bench.Bench{Dir: filepath.Dir(role)}}
-	q, err := h.home(filepath.Base(role))
-	if err != nil {
-		return err
-	}
-	self, err := ident.Self(ident.NewInstance())
-	if err != nil {
-		return err
-	}
-	ctx := context.Background()
-	c, err := q.ClaimOldest(ctx, "own", fsstate.Claim{Claimer: self, External: true})
-	if err == nil {
-		_, err = q.Complete(ctx, c.ID, self.Instance)
-	}
-	return err
-}
-
-// claims is a claim of the oldest and its completion, by a process of its own each time.
+// claims is `handoff claim` and `handoff complete` of the oldest, as a program that serves a platform runs them.
 func (h *handoffs) claims(ctx context.Context) error {
 	homes, err := h.beside("claim", "own", 0)
-	if err != nil {
-		return err
-	}
-	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	rounds := make([]func() (time.Duration, error), len(homes))
 	for i, q := range homes {
 		defer q.Files.Store.Close() //nolint:errcheck // a directory handle
+		home := q.Files.Store.Home().Path
 		rounds[i] = func() (time.Duration, error) {
 			began := time.Now()
 			for range each {
-				cmd := exec.CommandContext(ctx, self)
-				cmd.Env, cmd.Stderr = append(os.Environ(), roleVar+"="+q.Files.Store.Home().Path), os.Stderr
-				if err := cmd.Run(); err != nil {
+				out, err := h.Command(ctx, home, "handoff", "claim", "own").Output()
+				if err != nil {
+					return 0, err
+				}
+				var claimed struct{ ID, Claim string }
+				if err := json.Unmarshal(out, &claimed); err != nil {
+					return 0, err
+				}
+				if err := h.Command(ctx, home, "handoff", "complete", claimed.ID, "--claim", claimed.Claim).Run(); err != nil {
 					return 0, err
 				}
 			}
@@ -89,7 +69,7 @@ func (h *handoffs) claims(ctx context.Context) error {
 	}
 	medians, err := h.InterleaveTimed(rounds...)
 	if err == nil {
-		h.flat("claim and complete", [2]time.Duration(medians))
+		h.flat("claimed and completed by command", [2]time.Duration(medians))
 	}
 	return err
 }
