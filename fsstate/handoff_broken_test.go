@@ -44,13 +44,13 @@ var brokenHandoffs = map[string]struct{ content, problem string }{
 	"version 0":         {`{"version":0,"id":"%s","session":"s","platform":"p"}`, "version 0"},
 }
 
-var otherHandoff = NewHandoffID("s", "other", turnEpoch)
+var otherHandoff = NewHandoffID("s", "p", "other", turnEpoch)
 
 // besides are a good open and a good ended handoff of the same session.
 func besides(t *testing.T, hf HandoffFiles) (stillThere func()) {
 	t.Helper()
 	open, ended := aHandoff("s"), aHandoff("s")
-	open.ID, ended.ID = NewHandoffID("s", "", turnEpoch.Add(-time.Hour)), NewHandoffID("s", "", turnEpoch.Add(time.Hour))
+	open.ID, ended.ID = NewHandoffID("s", "p", "", turnEpoch.Add(-time.Hour)), NewHandoffID("s", "p", "", turnEpoch.Add(time.Hour))
 	putOne(t, hf, open, hf.Put)
 	putOne(t, hf, ended, hf.Settle)
 	return func() {

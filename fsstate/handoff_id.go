@@ -8,12 +8,17 @@ import (
 	"time"
 )
 
-// The parts of an id: when it was requested, so that names in their order are in the order of request; the session; and
-// the key that makes a repeated request the same one, or a random part. Base 32 without padding, in an alphabet that
-// sorts as its values do.
+// The parts of an id: when it was requested, so that names in their order are in the order of request; the session; the
+// platform, so that nobody reads what waits for another one; and the key that makes a repeated request the same one, or a
+// random part. Base 32 without padding, in an alphabet that sorts as its values do.
 const (
-	idTime = 13
-	idHash = 8
+	idTime     = 13
+	idSession  = idTime + 1 // where it begins
+	idHash     = 8
+	idPlatform = idSession + idHash + 1
+	idShort    = 4
+	idKey      = idPlatform + idShort + 1
+	idLength   = idKey + idHash
 )
 
 var idCoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
@@ -24,7 +29,7 @@ func idPart(text string) string {
 }
 
 // NewHandoffID is the id of a new request. key is "" where it has none.
-func NewHandoffID(session, key string, now time.Time) string {
+func NewHandoffID(session, platform, key string, now time.Time) string {
 	var at [8]byte
 	binary.BigEndian.PutUint64(at[:], uint64(max(now.UnixNano(), 0)))
 	last := idPart(key)
@@ -33,12 +38,12 @@ func NewHandoffID(session, key string, now time.Time) string {
 		_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the process instead
 		last = idCoding.EncodeToString(random[:])
 	}
-	return idCoding.EncodeToString(at[:]) + "-" + idPart(session) + "-" + last
+	return idCoding.EncodeToString(at[:]) + "-" + idPart(session) + "-" + idPart(platform)[:idShort] + "-" + last
 }
 
 // HandoffID tells whether a name is made like an id.
 func HandoffID(name string) bool {
-	if len(name) != idTime+2+2*idHash || name[idTime] != '-' || name[idTime+1+idHash] != '-' {
+	if len(name) != idLength || name[idTime] != '-' || name[idPlatform-1] != '-' || name[idKey-1] != '-' {
 		return false
 	}
 	for _, c := range []byte(name) { // ten thousand are checked at a time
@@ -51,12 +56,17 @@ func HandoffID(name string) bool {
 
 // OfSession tells whether a handoff of this id may be one of the session: its record tells for sure.
 func OfSession(id, session string) bool {
-	return HandoffID(id) && id[idTime+1:idTime+1+idHash] == idPart(session)
+	return HandoffID(id) && id[idSession:idPlatform-1] == idPart(session)
+}
+
+// ForPlatform tells the same of a platform.
+func ForPlatform(id, platform string) bool {
+	return HandoffID(id) && id[idPlatform:idKey-1] == idPart(platform)[:idShort]
 }
 
 // OfRequest tells the same of a request's key.
 func OfRequest(id, session, key string) bool {
-	return OfSession(id, session) && key != "" && id[idTime+2+idHash:] == idPart(key)
+	return OfSession(id, session) && key != "" && id[idKey:] == idPart(key)
 }
 
 // HandoffLock is the name of the lock of all handoffs of the session that an id names.
@@ -64,7 +74,7 @@ func HandoffLock(id string) string {
 	if !HandoffID(id) {
 		return "handoff"
 	}
-	return "handoff-" + id[idTime+1:idTime+1+idHash]
+	return "handoff-" + id[idSession:idPlatform-1]
 }
 
 // HandoffLockOf is HandoffLock of a session that may have none yet.

@@ -10,7 +10,7 @@ import (
 // The steps of a handoff as supervise/handoff takes them under its lock: a look, and what follows from it. Whoever tries
 // again after a death or an error begins with the same look.
 
-var handoffID = NewHandoffID("s", "k", turnEpoch)
+var handoffID = NewHandoffID("s", "p", "k", turnEpoch)
 
 // handoffOf is a handoff at a step of its life, large enough to be torn.
 func handoffOf(state string, tries int) *Handoff {

@@ -27,7 +27,7 @@ func aHandoff(session string) *Handoff {
 	at := time.Date(2026, 11, 30, 10, 0, 0, 123456789, time.UTC)
 	code := 3
 	return &Handoff{
-		ID: NewHandoffID(session, "k 1", at), Session: session, Platform: "telegram", Note: "go on <&> \u2028 ünï", Data: `{"a":[1]}`,
+		ID: NewHandoffID(session, "telegram", "k 1", at), Session: session, Platform: "telegram", Note: "go on <&> \u2028 ünï", Data: `{"a":[1]}`,
 		RequestKey: "k 1", AfterTurn: true, State: "failed", RequestedAt: at, Tries: 2, CancelAsked: at.Add(time.Minute),
 		Claim: &Claim{
 			Claimer:  ident.Ident{PID: 7, Start: 8, BootID: "b", PIDNS: 9, Host: "h", Instance: ident.NewInstance()},
@@ -81,7 +81,7 @@ func TestAHandoffIsReadAsItWasWritten(t *testing.T) {
 func TestAHandoffWithNothingOptionalSaysNothingOptional(t *testing.T) {
 	t.Parallel()
 	hf := handoffFiles(t)
-	h := &Handoff{ID: NewHandoffID("s", "", turnEpoch), Session: "s", Platform: "p", State: "pending", RequestedAt: turnEpoch}
+	h := &Handoff{ID: NewHandoffID("s", "p", "", turnEpoch), Session: "s", Platform: "p", State: "pending", RequestedAt: turnEpoch}
 	data, err := os.ReadFile(putOne(t, hf, h, hf.Put))
 	if err != nil {
 		t.Fatal(err)
@@ -186,8 +186,8 @@ func TestIDsAreInTheOrderOfTheirRequests(t *testing.T) {
 			b = a + rapid.Int64Range(0, 3).Draw(t, "after")
 		}
 		sessions, keys := rapid.String(), rapid.SampledFrom([]string{"", "k", "other"})
-		one := NewHandoffID(sessions.Draw(t, "session"), keys.Draw(t, "key"), time.Unix(0, a))
-		two := NewHandoffID(sessions.Draw(t, "session"), keys.Draw(t, "key"), time.Unix(0, b))
+		one := NewHandoffID(sessions.Draw(t, "session"), "p", keys.Draw(t, "key"), time.Unix(0, a))
+		two := NewHandoffID(sessions.Draw(t, "session"), "p", keys.Draw(t, "key"), time.Unix(0, b))
 		if !HandoffID(one) || !HandoffID(two) {
 			t.Fatalf("%q or %q is none", one, two)
 		}
@@ -198,7 +198,7 @@ func TestIDsAreInTheOrderOfTheirRequests(t *testing.T) {
 	if id := handoffID[:len(handoffID)-idHash] + idPart(""); OfRequest(id, "s", "") {
 		t.Error("no key is taken for a key")
 	}
-	if id := NewHandoffID("s", "", time.Unix(-5, 0)); !HandoffID(id) || id > NewHandoffID("s", "", time.Unix(0, 1)) {
+	if id := NewHandoffID("s", "p", "", time.Unix(-5, 0)); !HandoffID(id) || id > NewHandoffID("s", "p", "", time.Unix(0, 1)) {
 		t.Errorf("before 1970: %q", id)
 	}
 }
@@ -208,7 +208,7 @@ func TestAnIDTellsItsSessionItsRequestAndItsLock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		session, key := rapid.String().Draw(t, "session"), rapid.StringN(1, 20, -1).Draw(t, "key")
 		at := time.Unix(0, rapid.Int64Range(0, 1<<62).Draw(t, "at"))
-		keyed, random := NewHandoffID(session, key, at), NewHandoffID(session, "", at)
+		keyed, random := NewHandoffID(session, "p", key, at), NewHandoffID(session, "p", "", at)
 		if !OfSession(keyed, session) || !OfSession(random, session) || !OfRequest(keyed, session, key) {
 			t.Fatal("does not know its own")
 		}
@@ -231,11 +231,11 @@ func TestTwoHandoffsOfASessionAtOneMomentHaveIDsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for range 1000 {
-		seen[NewHandoffID("s", "", turnEpoch)] = true
+		seen[NewHandoffID("s", "p", "", turnEpoch)] = true
 	}
 	for _, key := range []string{"a", "b"} {
-		seen[NewHandoffID("s", key, turnEpoch)] = true
-		seen[NewHandoffID("s", key, turnEpoch.Add(1))] = true
+		seen[NewHandoffID("s", "p", key, turnEpoch)] = true
+		seen[NewHandoffID("s", "p", key, turnEpoch.Add(1))] = true
 	}
 	if len(seen) != 1004 {
 		t.Errorf("%d different ids", len(seen))
@@ -282,7 +282,7 @@ func TestOpenAndEndedGiveTheOldestFirstAndNothingElse(t *testing.T) {
 	var open, ended []string
 	for i := range 6 {
 		h := aHandoff([]string{"b", "a", "c"}[i%3])
-		h.ID = NewHandoffID(h.Session, "", turnEpoch.Add(time.Duration(7*i%5)*time.Second+time.Duration(i)))
+		h.ID = NewHandoffID(h.Session, "p", "", turnEpoch.Add(time.Duration(7*i%5)*time.Second+time.Duration(i)))
 		if i < 3 {
 			putOne(t, hf, h, hf.Put)
 			open = append(open, h.ID)

@@ -116,7 +116,7 @@ func TestReclaimToleratesStoreWithoutTheMethod(t *testing.T) {
 	good := w.stranded(w.queue(w.store), "good", "desk", w.dead())
 	var bad []string
 	for i, text := range []string{"", `{"version":1,"id":`, `{"version":99}`, `{"version":1,"state":"running"}`, `[]`} {
-		id := fsstate.NewHandoffID("bad", "", time.Now().Add(time.Duration(-i)*time.Hour)) // before the good one
+		id := fsstate.NewHandoffID("bad", "any", "", time.Now().Add(time.Duration(-i)*time.Hour)) // before the good one
 		bad = append(bad, id)
 		if err := os.WriteFile(w.store.Path(fsstate.Handoffs, id+".json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

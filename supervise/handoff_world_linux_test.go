@@ -246,7 +246,7 @@ func (w *world) stranded(q *handoff.Queue, session, platform string, claimer ide
 	w.t.Helper()
 	now := time.Now().UTC()
 	h := &fsstate.Handoff{
-		ID: fsstate.NewHandoffID(session, "", now), Session: session, Platform: platform, State: string(queue.Running),
+		ID: fsstate.NewHandoffID(session, platform, "", now), Session: session, Platform: platform, State: string(queue.Running),
 		RequestedAt: now, Tries: 1, Verified: true, Claim: &fsstate.Claim{Claimer: claimer, At: now, By: handoff.ByRun},
 	}
 	if err := q.Files.Put(h); err != nil {

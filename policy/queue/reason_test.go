@@ -118,7 +118,7 @@ func TestEveryReasonIsGivenBySomething(t *testing.T) {
 // mayBeDelivered are the failures after which a second delivery might be one too many.
 var mayBeDelivered = map[Reason]bool{ReasonClaimerDied: true, ReasonTimedOut: true, ReasonShutdown: true, ReasonDeliveryCancelled: true, ReasonGaveUp: true}
 
-const anID = "0dd3kq8v5o1a0-0123456v-abcdefgh"
+const anID = "0dd3kq8v5o1a0-0123456v-a1b2-abcdefgh"
 
 // checkFailure holds for every failure, whatever the handler said.
 func checkFailure(r Reason, id, detail string) (problem string) {

@@ -53,7 +53,7 @@ func fill(q *handoff.Queue, platform string, n int) error {
 				now := time.Now().UTC()
 				session := fmt.Sprintf("%s-%05d", platform, i)
 				errs[f] = q.Files.Put(&fsstate.Handoff{
-					ID: fsstate.NewHandoffID(session, "", now), Session: session, Platform: platform, State: string(queue.Pending),
+					ID: fsstate.NewHandoffID(session, platform, "", now), Session: session, Platform: platform, State: string(queue.Pending),
 					RequestedAt: now, Note: "a note", Verified: true,
 				})
 			}

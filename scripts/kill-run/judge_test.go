@@ -159,7 +159,8 @@ func TestEveryPointThatRunPassesIsListed(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range call.FindAllStringSubmatch(string(src), -1) {
-				if !strings.HasPrefix(m[1], "archive.") && !strings.HasSuffix(file, "_test.go") {
+				others := strings.HasPrefix(m[1], "archive.") || strings.HasPrefix(m[1], "handoff.") // keepers pass these
+				if !others && !strings.HasSuffix(file, "_test.go") {
 					passed[m[1]] = true
 				}
 			}

@@ -49,7 +49,7 @@ func (h *deskHome) leave(session string, s queue.State, claimer ident.Ident) (id
 	h.t.Helper()
 	now := time.Now().UTC()
 	one := &fsstate.Handoff{
-		ID: fsstate.NewHandoffID(session, "", now), Session: session, Platform: "any", State: string(s), RequestedAt: now, Verified: true,
+		ID: fsstate.NewHandoffID(session, "any", "", now), Session: session, Platform: "any", State: string(s), RequestedAt: now, Verified: true,
 	}
 	if s != queue.Pending {
 		one.Claim, one.Tries = &fsstate.Claim{Claimer: claimer, At: now}, 1
@@ -170,7 +170,7 @@ func TestDeskBeginsTheOldestAndPassesOverWhatIsHeld(t *testing.T) {
 	now := time.Now()
 	for i, session := range []string{"zeta", "held", "alpha", "mid", "beta"} {
 		one := &fsstate.Handoff{
-			ID: fsstate.NewHandoffID(session, "", now.Add(time.Duration(i)*time.Second)), Session: session, Platform: "any",
+			ID: fsstate.NewHandoffID(session, "any", "", now.Add(time.Duration(i)*time.Second)), Session: session, Platform: "any",
 			State: string(queue.Pending), Verified: session != "held",
 		}
 		if session == "alpha" {

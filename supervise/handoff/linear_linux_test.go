@@ -117,7 +117,7 @@ func (p *player) act() {
 	if d.What = p.choose(); d.What == "request" {
 		p.keys++
 		key := p.Name + "-" + strconv.Itoa(p.keys)
-		d.Hand = handOf(fsstate.NewHandoffID(session, key, time.Now()))
+		d.Hand = handOf(fsstate.NewHandoffID(session, "any", key, time.Now()))
 		p.write(logEntry{Do: &d})
 		h, _, err := p.q.Request(context.Background(), Request{Session: session, Platform: "own", Key: key})
 		p.write(logEntry{Answer: answerOf(h, err)})

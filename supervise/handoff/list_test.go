@@ -21,7 +21,7 @@ func TestAListReadsEachTurnOnceAndNotForEachHandoff(t *testing.T) {
 	for i := range pending {
 		session := fmt.Sprintf("s%d", i)
 		err := q.Files.Put(&fsstate.Handoff{
-			ID: fsstate.NewHandoffID(session, "", now.Add(time.Duration(i))), Session: session, Platform: "telegram",
+			ID: fsstate.NewHandoffID(session, "telegram", "", now.Add(time.Duration(i))), Session: session, Platform: "telegram",
 			State: string(queue.Pending), RequestedAt: now, Verified: true,
 		})
 		if err != nil {

@@ -279,7 +279,7 @@ func TestForgedHandoffIsNeitherDeliveredNorReclaimedAndBlocksNothing(t *testing.
 	var forged []string
 	for _, state := range []queue.State{queue.Pending, queue.Running} {
 		hd := &fsstate.Handoff{
-			ID: fsstate.NewHandoffID(theSession, "", now), Session: theSession, Platform: "chat", State: string(state), RequestedAt: now, Verified: true,
+			ID: fsstate.NewHandoffID(theSession, "chat", "", now), Session: theSession, Platform: "chat", State: string(state), RequestedAt: now, Verified: true,
 		}
 		if state == queue.Running {
 			hd.Claim = &fsstate.Claim{Claimer: h.dead()}
@@ -322,7 +322,7 @@ func TestBrokenHandoffIsSetAsideAndBlocksNothing(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.platform("chat", "exit", "0")
-	id := fsstate.NewHandoffID(theSession, "", time.Now())
+	id := fsstate.NewHandoffID(theSession, "chat", "", time.Now())
 	path := h.queue.Files.Store.Path(fsstate.Handoffs, id+".json")
 	if err := os.WriteFile(path, []byte(`{"version":1,"id":"`), 0o600); err != nil {
 		t.Fatal(err)

@@ -83,7 +83,7 @@ func (q *Queue) Request(ctx context.Context, r Request) (h *fsstate.Handoff, rep
 	}
 	now := time.Now()
 	h = &fsstate.Handoff{
-		ID: fsstate.NewHandoffID(r.Session, r.Key, now), Session: r.Session, Platform: r.Platform, Note: r.Note, Data: r.Data,
+		ID: fsstate.NewHandoffID(r.Session, r.Platform, r.Key, now), Session: r.Session, Platform: r.Platform, Note: r.Note, Data: r.Data,
 		RequestKey: r.Key, AfterTurn: r.AfterTurn, State: string(queue.Pending), RequestedAt: now.UTC(), Verified: true,
 	}
 	if err := q.Files.Fits(h); err != nil {

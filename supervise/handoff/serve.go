@@ -14,7 +14,7 @@ import (
 type Serving struct {
 	Platform string
 
-	others map[string]bool // ids for other platforms, which stay so: what waits for long reads each of them once
+	others map[string]bool // ids that look like ours and are for other platforms: what waits for long reads each of them once
 }
 
 // Claim claims the oldest handoff of several homes that waits for the platform, and tells in which of them it was. The
@@ -31,7 +31,7 @@ func (s *Serving) Claim(ctx context.Context, homes []*Queue, c fsstate.Claim) (*
 			return nil, nil, err
 		}
 		for _, id := range ids {
-			if !s.others[id] {
+			if fsstate.ForPlatform(id, s.Platform) && !s.others[id] {
 				all = append(all, waiting{id, q})
 			}
 		}
