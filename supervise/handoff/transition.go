@@ -107,20 +107,11 @@ func (q *Queue) annotate(ctx context.Context, id, claim string, add func(c *fsst
 	return q.Files.Put(h)
 }
 
-// begun is what the error of a handoff that was cancelled or given up adds when its delivery had begun: a claim was made, and no end of it
-// recorded.
-const begun = "its delivery had begun, so it may have been delivered"
-
 // end completes the record of a step to an end.
 func end(code *int, detail string) func(*fsstate.Handoff, queue.Step) error {
 	return func(h *fsstate.Handoff, s queue.Step) error {
-		cut := s.Reason == queue.ReasonCancelled || s.Reason == queue.ReasonGaveUp
-		switch {
-		case !cut || h.Claim == nil || h.End != nil:
-		case detail == "":
-			detail = begun
-		default:
-			detail = begun + ": " + detail
+		if s.Reason == queue.ReasonCancelled && h.Claim != nil && h.End == nil { // a delivery had begun, and was taken back
+			s.Reason = queue.ReasonDeliveryCancelled
 		}
 		h.End = &fsstate.HandoffEnd{Reason: string(s.Reason), Code: code, At: time.Now().UTC()}
 		if s.To == queue.Failed {
