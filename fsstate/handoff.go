@@ -45,9 +45,12 @@ type Claim struct {
 	Handler ident.Ident `json:"handler,omitzero"` // the platform's command, once its pid is recorded
 	// External: a program of its own claimed it (`handoff claim`); nothing of its delivery carries the claim's name, and
 	// it has no witness.
-	External bool      `json:"external,omitempty"`
-	By       string    `json:"by,omitempty"` // "run": its keeper was started by a dispatcher, whose ordered stop ends it
-	At       time.Time `json:"at"`
+	External bool `json:"external,omitempty"`
+	// Turn is the session whose turn the delivery is; "": it is a command. How it was delivered is not asked of a
+	// configuration that may have changed.
+	Turn string    `json:"turn,omitempty"`
+	By   string    `json:"by,omitempty"` // "run": its keeper was started by a dispatcher, whose ordered stop ends it
+	At   time.Time `json:"at"`
 }
 
 // HandoffEnd is how a try ended.

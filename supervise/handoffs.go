@@ -57,7 +57,7 @@ func (l *loop) deliver(ctx context.Context, h *home, s handoff.Start) {
 	h.desk.Started(s.ID)
 	child, err := l.startKeeper(h, l.Deliverer(h.Home, s.ID))
 	if err != nil {
-		h.desk.Ended(s.ID, time.Now())
+		h.desk.Ended(s.ID, false, time.Now())
 		l.Log.Error("delivery not started", "handoff", s.ID, "session", s.Session, "error", err.Error())
 		return
 	}
@@ -97,7 +97,8 @@ func (l *loop) delivered(k *keeper) {
 	if key := k.home.deliveryKey(k.delivery); l.keepers[key] == k {
 		delete(l.keepers, key)
 	}
-	k.home.desk.Ended(k.delivery, time.Now())
+	refused := k.child != nil && k.child.Exit().Code == handoff.RefusedCode
+	k.home.desk.Ended(k.delivery, refused, time.Now())
 }
 
 // handing tells whether some home has an open handoff.

@@ -14,8 +14,11 @@ type Facts struct {
 	SameClaim bool
 	// CancelAsked: a person wants the delivery that runs to end.
 	CancelAsked bool
-	// AsTurn: its platform is a session with an agent, which can be handed the same handoff twice and works on it once.
+	// AsTurn: what runs is delivered as a turn of a session, and its platform still is that session: it can be handed the
+	// same handoff twice and works on it once.
 	AsTurn bool
+	// OwnTurn: that turn is open, whoever has it: something of the delivery goes on, or may be continued.
+	OwnTurn bool
 	// Served: its platform is configured, and who asks is who delivers to it.
 	Served bool
 	// TurnOpen: its session has an open turn, so that a delivery would have two work on it at once; or the session that it
@@ -74,12 +77,14 @@ func Next(f Facts, e Event) Step {
 		return Step{To: to, Reason: reason}
 	case Cancel:
 		switch {
+		case !f.State.Open():
+			return refuse(ReasonFinished)
+		case f.OwnTurn, f.State == Running && f.Claimer != policy.LifeDead:
+			return stay(ReasonCancelAsked)
+		case f.State == Running:
+			return Step{To: Failed, Reason: ReasonDeliveryCancelled}
 		case f.State == Pending:
 			return Step{To: Failed, Reason: ReasonCancelled}
-		case f.State == Running && f.Claimer == policy.LifeDead:
-			return Step{To: Failed, Reason: ReasonDeliveryCancelled}
-		case f.State == Running:
-			return stay(ReasonCancelAsked)
 		}
 		return refuse(ReasonFinished)
 	case Retry:
@@ -102,10 +107,12 @@ func Next(f Facts, e Event) Step {
 			return refuse(ReasonRunning)
 		case f.Claimer != policy.LifeDead:
 			return refuse(ReasonClaimerUnknown)
+		case f.AsTurn && f.Verified && (f.OwnTurn || !f.CancelAsked):
+			return Step{To: Pending, Reason: ReasonTakenBack} // of one that is to be cancelled, the next claimer ends the turn
+		case f.OwnTurn:
+			return refuse(ReasonRunning)
 		case f.CancelAsked:
 			return Step{To: Failed, Reason: ReasonDeliveryCancelled}
-		case f.AsTurn && f.Verified:
-			return Step{To: Pending, Reason: ReasonTakenBack}
 		}
 		return Step{To: Failed, Reason: ReasonClaimerDied}
 	}

@@ -38,6 +38,12 @@ func (j *job) asTurn(ctx context.Context) (*fsstate.Handoff, error) {
 		Prompt: queue.Prompt(j.handoff.Session, j.handoff.Note, j.handoff.Data), HasPrompt: true,
 		AutoContinue: true, ContinuedBy: j.By, Wait: j.platform.Timeout + waitBeyond, Drain: j.Drain,
 	}
+	if j.look() == cancelled { // while its keeper was dead: nothing is begun, and what is left of the turn is ended
+		if err := j.endOrphan(ctx, request); err != nil {
+			return j.handoff, err
+		}
+		return j.failed(ctx, queue.ReasonDeliveryCancelled, nil, "")
+	}
 	delivering, cancel := context.WithCancel(ctx)
 	defer cancel()
 	orders := make(chan turn.Order, 8)

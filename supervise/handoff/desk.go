@@ -25,6 +25,8 @@ type Desk struct {
 	took   time.Duration // the last look at the folder
 	// unsettled: at that look somebody was at work on a handoff that had ended.
 	unsettled bool
+	// stale: somebody else has changed what the copy shows, so that nothing is to be started by it.
+	stale bool
 
 	failed map[string]string
 	hands  map[string]*hand // the keepers that this dispatcher has started
@@ -105,8 +107,9 @@ func (d *Desk) hand(id string, h *hand) {
 	d.hands[id] = h
 }
 
-// Ended is the end of what Started began.
-func (d *Desk) Ended(id string, now time.Time) {
+// Ended is the end of what Started began; refused: the keeper was told that somebody else has the handoff.
+func (d *Desk) Ended(id string, refused bool, now time.Time) {
+	d.stale = d.stale || refused
 	if h := d.hands[id]; h != nil {
 		h.lives, h.until = false, now.Add(retryStart)
 	}
@@ -116,7 +119,8 @@ func (d *Desk) Ended(id string, now time.Time) {
 // deliveries run.
 func (d *Desk) Look(ctx context.Context, now time.Time, home int) Plan {
 	p := Plan{}
-	if again := d.looked.Add(lookShare * d.took); now.Before(again) && len(d.entries) > 0 {
+	d.stale = d.stale || d.lease == nil
+	if again := d.looked.Add(lookShare * d.took); now.Before(again) && len(d.entries) > 0 && !d.stale {
 		p.lookAt(again)
 	} else {
 		d.refresh(ctx)
@@ -242,6 +246,7 @@ func (d *Desk) reclaim(ctx context.Context, id string, e *entry, p *Plan) (lives
 	}
 	if err != nil {
 		d.say(id, err)
+		p.lookAt(time.Now().Add(treeLook))
 		return !errors.Is(err, ErrNone)
 	}
 	d.Queue.log().Warn("handoff taken back", "handoff", id, "session", h.Session, "state", h.State)

@@ -13,7 +13,7 @@ import (
 
 // refresh brings the copy up to what the folder holds.
 func (d *Desk) refresh(ctx context.Context) {
-	d.unsettled = false
+	d.unsettled, d.stale = false, false
 	began := time.Now()
 	defer func() { d.looked, d.took = began, time.Since(began) }()
 	stamps, err := d.Queue.Files.Stamps()

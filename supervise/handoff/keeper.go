@@ -44,6 +44,9 @@ type Keeper struct {
 	Started turn.Moment // when this process began: older stop requests are not meant for it
 }
 
+// RefusedCode is the exit code of a keeper's process that was refused its handoff.
+const RefusedCode = 75
+
 // ByRun is the By of a keeper that a dispatcher started.
 const ByRun = "run"
 
@@ -89,15 +92,21 @@ func (j *job) claim(ctx context.Context) (err error) {
 	if j.self, err = ident.Self(ident.NewInstance()); err != nil {
 		return err
 	}
+	before, err := j.Queue.get(j.ID)
+	if err != nil {
+		return err
+	}
+	if j.platform, err = j.Queue.Platform(before.Platform); err != nil {
+		return err
+	}
+	if j.platform.External {
+		return &RefusedError{ID: j.ID, Reason: queue.ReasonNotServed, State: queue.State(before.State)}
+	}
 	c := fsstate.Claim{Claimer: j.self, By: j.By}
+	if j.platform.AsTurn() {
+		c.Turn = j.platform.session(before.Session)
+	}
 	j.handoff, err = j.Queue.Claim(ctx, j.ID, c, func(h *fsstate.Handoff) error {
-		var err error
-		if j.platform, err = j.Queue.Platform(h.Platform); err != nil {
-			return err
-		}
-		if j.platform.External {
-			return &RefusedError{ID: h.ID, Reason: queue.ReasonNotServed, State: queue.Pending}
-		}
 		text, err := Message(h, j.Queue.Files.Store.Home())
 		if err != nil {
 			return err

@@ -179,7 +179,11 @@ func (q *Queue) write(h *fsstate.Handoff, from, to queue.State) error {
 func (q *Queue) facts(h *fsstate.Handoff, e queue.Event, claim string) (queue.Facts, error) {
 	f := queue.Facts{State: queue.State(h.State), Verified: h.Verified, CancelAsked: !h.CancelAsked.IsZero()}
 	p, err := q.Platform(h.Platform)
-	f.Served, f.AsTurn = err == nil, err == nil && p.AsTurn()
+	f.Served = err == nil
+	if c := h.Claim; c != nil && c.Turn != "" {
+		f.AsTurn = err == nil && p.AsTurn() && p.session(h.Session) == c.Turn
+		f.OwnTurn = q.ownTurn(h)
+	}
 	f.SameClaim = h.Claim != nil && claim != "" && h.Claim.Claimer.Instance == claim
 	switch {
 	case e == queue.Claim && f.State == queue.Pending:
@@ -194,6 +198,13 @@ func (q *Queue) facts(h *fsstate.Handoff, e queue.Event, claim string) (queue.Fa
 		err = nil
 	}
 	return f, err
+}
+
+// ownTurn tells whether the turn that a handoff was delivered as is open, or may be: nobody can tell of a record that
+// cannot be read.
+func (q *Queue) ownTurn(h *fsstate.Handoff) bool {
+	t, err := fsstate.TurnFiles{Store: q.Files.Store, Key: q.Files.Key}.Get(h.Claim.Turn)
+	return err == nil && t.RequestID == turnID(h) || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 // turnOpen tells whether a turn stands in the way of a delivery: of the session that is handed over, or of the one that it

@@ -13,7 +13,10 @@ import (
 func (q *Queue) Claim(ctx context.Context, id string, c fsstate.Claim, prepare func(h *fsstate.Handoff) error) (*fsstate.Handoff, error) {
 	return q.change(ctx, id, queue.Claim, "", func(h *fsstate.Handoff, _ queue.Step) error {
 		c.At = time.Now().UTC()
-		h.Claim, h.End, h.CancelAsked = &c, nil, time.Time{}
+		if h.Claim == nil || h.Claim.Turn == "" || c.Turn == "" || !q.ownTurn(h) { // else the turn is still to be ended
+			h.CancelAsked = time.Time{}
+		}
+		h.Claim, h.End = &c, nil
 		h.Tries++
 		if prepare == nil {
 			return nil
