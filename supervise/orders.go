@@ -142,7 +142,7 @@ func (l *loop) reload(ctx context.Context, restart bool) error {
 		}
 	}
 	nudge(l.deliveries.wake) // what was held may be served now
-	l.Say("configuration read again: %s", orNothing(strings.Join(done, ", ")))
+	l.Say("configuration read again; services: %s", orNothing(strings.Join(done, ", ")))
 	return nil
 }
 

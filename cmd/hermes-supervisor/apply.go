@@ -39,7 +39,7 @@ func (a *app) applyCommand() *cobra.Command {
 }
 
 // errRunIsDown is an order that only a living supervisor can carry out.
-var errRunIsDown = errors.New("run is down: its next start reads the configuration anyway")
+var errRunIsDown = errors.New("no run with services is up, and the next one reads the configuration anyway; a run or handoff watch without services reads it again on SIGHUP")
 
 // reread orders every supervisor that runs something in this home to read its configuration again.
 func (a *app) reread(ctx context.Context, op string) error {

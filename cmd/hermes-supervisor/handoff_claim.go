@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,6 +60,9 @@ script gives its own: --pid $$.`,
 	return cmd
 }
 
+// wrappers start a command, wait for it and end with it.
+var wrappers = []string{"timeout", "env", "nice", "nohup", "setsid", "stdbuf", "sudo", "doas", "su", "xargs", "time", "strace", "ionice", "chrt", "flock"}
+
 // claimerFor is the identity of the program that delivers.
 func claimerFor(pid int) (ident.Ident, error) {
 	if pid < 0 {
@@ -65,7 +70,11 @@ func claimerFor(pid int) (ident.Ident, error) {
 	}
 	if pid == 0 {
 		pid = os.Getppid()
-		if name, is := turn.Shell(pid); is {
+		name, is := turn.Shell(pid)
+		if base := filepath.Base(name); slices.Contains(wrappers, base) {
+			return ident.Ident{}, &turn.UsageError{Problem: fmt.Sprintf("the caller is %s, which ends with this command, and the handoff fails when the claimer ends: give --pid with the process id of the program that delivers it", base)}
+		}
+		if is {
 			return ident.Ident{}, &turn.UsageError{Problem: fmt.Sprintf("the caller is a shell (%s), and the handoff fails when the claimer ends: give --pid $$ where the script delivers it, or the process id of the program that does", name)}
 		}
 	}
@@ -146,6 +155,8 @@ func (a *app) openQueues(r *room) (queues []*handoff.Queue, done func()) {
 
 // handOut prints a claimed handoff. Where nobody gets it, nobody will deliver it, although its claimer may live.
 func (a *app) handOut(ctx context.Context, h *fsstate.Handoff, q *handoff.Queue) error {
+	_, _, stop := catch([]os.Signal{syscall.SIGPIPE}) // a reader that is gone is an error to be told of, not our end
+	defer stop()
 	message, err := handoff.Message(h, q.Files.Store.Home())
 	if err == nil {
 		_, err = a.stdout.Write(message)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/supervise/handoff"
@@ -30,7 +31,7 @@ func (a *app) findHandoff(r *room, word string, readOnly bool) (*fsstate.Handoff
 			problem = err
 		case h.ID != word && h.Session != word:
 			begins = append(begins, hit{h, q})
-		case i == 0:
+		case i == 0 && h.Verified: // a copy from another home does not
 			return h, q, nil
 		default:
 			exact = append(exact, hit{h, q})
@@ -42,6 +43,9 @@ func (a *app) findHandoff(r *room, word string, readOnly bool) (*fsstate.Handoff
 	}
 	if len(hits) == 0 {
 		hits = begins
+	}
+	if verified := slices.DeleteFunc(slices.Clone(hits), func(one hit) bool { return !one.h.Verified }); len(verified) > 0 {
+		hits = verified
 	}
 	switch len(hits) {
 	case 0:

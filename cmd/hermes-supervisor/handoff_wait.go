@@ -35,7 +35,10 @@ func (f *waitFlags) register(cmd *cobra.Command) {
 // to it, since a flag whose value may be left out takes none after a space.
 func (f *waitFlags) words(args []string, takes int) ([]string, error) {
 	isDuration := func(arg string) bool { _, err := time.ParseDuration(arg); return err == nil }
-	if i := slices.IndexFunc(args, isDuration); i >= 0 && f.wait == bareWait && len(args) == takes+1 {
+	if i := slices.IndexFunc(args, isDuration); i >= 0 && f.wait == bareWait {
+		if rest := slices.Delete(slices.Clone(args), i, i+1); len(args) != takes+1 || slices.ContainsFunc(rest, isDuration) {
+			return nil, &turn.UsageError{Problem: fmt.Sprintf("is %s the time of --wait, or another word? Write --wait=%s, or --wait=15m where it is none", args[i], args[i])}
+		}
 		f.wait = args[i]
 		args = slices.Delete(slices.Clone(args), i, i+1)
 	}
@@ -80,7 +83,7 @@ func (a *app) awaitHandoff(ctx context.Context, f *waitFlags, q *handoff.Queue, 
 		w := queue.WaitFacts{State: state, ClaimWithin: f.claimWait, FinishWithin: finish}
 		switch state {
 		case queue.Pending:
-			if held, err := q.Room.HasOther(h.Session, h.ID); held && err == nil {
+			if v, err := q.View(h); err == nil && v.Reason == queue.ReasonTurnOpen {
 				line, pendingSince = "pending: "+queue.ReasonTurnOpen.Text(), time.Now()
 			}
 			w.Pending = time.Since(pendingSince)

@@ -19,7 +19,7 @@ var remedies = map[Reason]string{
 	ReasonNotServed:      "add [handoff.platform.PLATFORM] to hermes.toml, or `hermes-supervisor handoff cancel ID`",
 	ReasonUnverified:     "`hermes-supervisor handoff cancel ID`, then request it again",
 	ReasonRunning:        "`hermes-supervisor handoff cancel ID` asks whoever delivers it to stop",
-	ReasonCancelAsked:    "it ends when whoever delivers it stops",
+	ReasonCancelAsked:    "it ends when whoever delivers it stops; one that knows nothing of it: `hermes-supervisor handoff fail ID --claim` with the claim that `handoff show ID --json` tells",
 	ReasonClaimerUnknown: "look whether its claimer lives; nothing takes it away from one that may",
 	ReasonClaimerDied:    "`hermes-supervisor run` or `handoff watch` records that it has failed; `hermes-supervisor handoff cancel ID` does too",
 	ReasonTakenBack:      "`hermes-supervisor run` or `handoff watch` goes on with it",

@@ -154,6 +154,9 @@ func (q *Queue) dropRunFiles(claim string) {
 // Sweep removes handoffs that have ended before a point in time, and what is left of open records of ended ones.
 func (q *Queue) Sweep(ctx context.Context, before time.Time) {
 	ids, err := q.Files.Ended()
+	if ctx.Err() != nil {
+		return // whoever sweeps has closed its home
+	}
 	if err != nil {
 		q.log().Warn("handed/ not swept", "error", err.Error())
 		return
