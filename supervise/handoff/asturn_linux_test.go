@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -211,5 +212,78 @@ func TestDrainThatAnAgentOutlastsLeavesNothingToRunTwice(t *testing.T) {
 	h.until("the keeper drains", func() bool { return strings.Contains(k.said(), "shutting down") })
 	h.touch("go")
 	k.want(queue.Completed)
+	h.ran(1)
+}
+
+// TestCancelOfATurnWhoseKeeperIsDeadEndsTheTurnFirst cancels a handoff whose agent works on alone: the session is not free,
+// and nothing is continued.
+func TestCancelOfATurnWhoseKeeperIsDeadEndsTheTurnFirst(t *testing.T) {
+	t.Parallel()
+	for _, taken := range []bool{false, true} {
+		t.Run(fmt.Sprintf("taken back %t", taken), func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			h.agent("say", "here", "await", "never")
+			id := h.request("agent")
+			k := h.keep(id)
+			agent := h.atWork("here")
+			k.kill()
+			state := queue.Running
+			if taken {
+				h.pendingAgain(id)
+				state = queue.Pending
+			}
+			hd, err := h.queue.Cancel(t.Context(), id)
+			if err != nil || hd.State != string(state) || hd.CancelAsked.IsZero() {
+				t.Fatalf("%+v, %v", hd, err)
+			}
+			if !taken {
+				h.pendingAgain(id)
+			}
+			if gone(agent) {
+				t.Fatal("the agent was ended by nobody who could know")
+			}
+			h.keep(id).want(queue.Failed)
+			h.wantFailed(id, queue.ReasonDeliveryCancelled, mayBe)
+			if !gone(agent) || h.turn() != nil {
+				t.Errorf("it has failed; its agent is gone: %t, its turn: %+v", gone(agent), h.turn())
+			}
+			h.ran(1)
+		})
+	}
+}
+
+func TestCancelAfterTheTurnHasEndedFailsTheHandoffAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.agent("say", "here", "await", "never")
+	id := h.request("agent")
+	k := h.keep(id)
+	agent := h.atWork("here")
+	k.kill()
+	h.killPID(agent)
+	h.awaitGone(agent)
+	if _, err := h.queue.Room.Interrupt(t.Context(), h.get(id).Claim.Turn, patience); err != nil {
+		t.Fatal(err)
+	}
+	if hd, err := h.queue.Cancel(t.Context(), id); err != nil || hd.State != string(queue.Failed) || hd.End.Reason != string(queue.ReasonDeliveryCancelled) {
+		t.Errorf("%+v, %v", hd, err)
+	}
+	h.ran(1)
+}
+
+// TestDeliveryIsJudgedByHowItBeganAndNotByWhatItsPlatformIsNow changes the platform while a delivery has lost its keeper.
+func TestDeliveryIsJudgedByHowItBeganAndNotByWhatItsPlatformIsNow(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	id, k := h.delivery("say", "handler", "await", "never")
+	pid := h.said("handler")
+	k.kill()
+	h.killPID(pid)
+	h.awaitGone(pid)
+	h.agent("say", "agent", "exit", "0")
+	h.place.Platforms["chat"] = h.place.Platforms["agent"]
+	h.until("it is taken back", func() bool { _, err := h.queue.Reclaim(t.Context(), id); return err == nil })
+	h.wantFailed(id, queue.ReasonClaimerDied, mayBe)
 	h.ran(1)
 }

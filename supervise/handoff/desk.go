@@ -257,6 +257,7 @@ func (d *Desk) reclaim(ctx context.Context, id string, e *entry, p *Plan) (lives
 		}
 		until := time.Now().Add(queue.Again(e.tries))
 		d.hand(id, &hand{until: until, stamp: e.stamp})
+		d.stale = true
 		p.lookAt(until)
 	}
 	return false

@@ -242,3 +242,48 @@ func TestDeskWithAnOldCopyDoesNotCountWhatHasEnded(t *testing.T) {
 		t.Error("the folder is not looked at again")
 	}
 }
+
+// TestDeskBeginsNothingByAnOldCopyWhenItTakesOver is of a dispatcher that waits for the lease while another one works.
+func TestDeskBeginsNothingByAnOldCopyWhenItTakesOver(t *testing.T) {
+	t.Parallel()
+	h := newDeskHome(t)
+	ids := []string{h.leave("a", queue.Pending, ident.Ident{}), h.leave("b", queue.Pending, ident.Ident{}), h.leave("c", queue.Pending, ident.Ident{})}
+	release, held, err := h.Queue.Files.Store.TryLease(leaseName)
+	if err != nil || !held {
+		t.Fatal(held, err)
+	}
+	now := time.Now()
+	if p := h.Look(t.Context(), now, 2); len(p.Start) > 0 {
+		t.Fatalf("beside another dispatcher: %+v", p)
+	}
+	h.took = time.Hour // as if that look had been a long one
+	for _, id := range ids[:2] {
+		if _, err := h.Queue.Claim(t.Context(), id, fsstate.Claim{Claimer: h.me()}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release()
+	if got := h.starts(h.Look(t.Context(), now, 2)); got != "" {
+		t.Errorf("two run, and due are %q", got)
+	}
+}
+
+func TestDeskLooksAgainWhenAKeeperWasRefused(t *testing.T) {
+	t.Parallel()
+	h := newDeskHome(t)
+	id := h.leave("a", queue.Pending, ident.Ident{})
+	h.leave("b", queue.Pending, ident.Ident{})
+	now := time.Now()
+	if got := h.starts(h.Look(t.Context(), now, 1)); got != "a " {
+		t.Fatalf("due are %q", got)
+	}
+	h.Started(id)
+	h.took = time.Hour
+	if _, err := h.Queue.Claim(t.Context(), id, fsstate.Claim{Claimer: h.me()}, nil); err != nil { // by somebody else
+		t.Fatal(err)
+	}
+	h.Ended(id, true, now)
+	if got := h.starts(h.Look(t.Context(), now, 1)); got != "" {
+		t.Errorf("one runs, and due are %q", got)
+	}
+}
