@@ -18,8 +18,8 @@ type disk interface {
 	CloseFile(f *os.File) error
 	Mkdir(name string, perm fs.FileMode) error
 	Lstat(name string) (fs.FileInfo, error)
-	ReadDir(name string) ([]fs.DirEntry, error) // what is known of each costs a look at each: os.Root lets no link pass
-	Names(name string) ([]string, error)        // a fifth of that, in no order
+	ReadDir(name string) ([]fs.DirEntry, error)      // what is known of each costs a look at each: os.Root lets no link pass
+	Each(name string, visit func(name []byte)) error // names alone, in no order, good while visited
 	Rename(from, to string) error
 	Remove(name string) error
 	Touch(name string, mtime time.Time) error
@@ -74,13 +74,13 @@ func (d rootDisk) ReadDir(name string) ([]fs.DirEntry, error) {
 	return f.ReadDir(-1)
 }
 
-func (d rootDisk) Names(name string) ([]string, error) {
+func (d rootDisk) Each(name string, visit func(name []byte)) error {
 	f, err := d.root.OpenFile(name, directoryFlags, 0)
 	if err != nil {
-		return nil, d.named(err)
+		return d.named(err)
 	}
 	defer f.Close() //nolint:errcheck // read only
-	return f.Readdirnames(-1)
+	return eachName(f, visit)
 }
 
 func (d rootDisk) Rename(from, to string) error { return d.named(rename(d.root, from, to)) }

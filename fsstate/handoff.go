@@ -90,7 +90,7 @@ func (hf HandoffFiles) decode(path string, data []byte) (*Handoff, error) {
 	if h.unknown, err = doc.into(h, handoffKeys); err != nil {
 		return nil, &CorruptError{Path: path, Problem: "cannot be decoded: " + err.Error()}
 	}
-	if h.Session == "" || h.Platform == "" || !OfSession(h.ID, h.Session) {
+	if h.Session == "" || h.Platform == "" || !OfSession(h.Session)(h.ID) {
 		return nil, &CorruptError{Path: path, Problem: "names no session and platform, or not those of its id"}
 	}
 	h.Verified = doc.Verify(hf.Key, hf.context())

@@ -1,6 +1,7 @@
 package fsstate
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,19 +29,41 @@ func (hf HandoffFiles) Open() ([]string, error) { return hf.ids(Handoffs) }
 // Ended are the ids in handed/, the oldest request first.
 func (hf HandoffFiles) Ended() ([]string, error) { return hf.ids(Handed) }
 
-func (hf HandoffFiles) ids(folder Folder) ([]string, error) {
-	names, err := hf.Store.disk.Names(string(folder))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	ids := names[:0]
-	for _, name := range names {
-		if id, is := strings.CutSuffix(name, ".json"); is && HandoffID(id) {
-			ids = append(ids, id)
-		}
-	}
+func (hf HandoffFiles) ids(folder Folder) (ids []string, err error) {
+	err = hf.eachID(folder, func(id []byte) { ids = append(ids, string(id)) })
 	slices.Sort(ids)
 	return ids, err
+}
+
+func (hf HandoffFiles) eachID(folder Folder, visit func(id []byte)) error {
+	err := hf.Store.disk.Each(string(folder), func(name []byte) {
+		if id, is := bytes.CutSuffix(name, []byte(".json")); is && isID(id) {
+			visit(id)
+		}
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Oldest are the ids in handoffs/ that may be meant, after one of them ("": from the first on), the oldest request first
+// and at most n: of ten thousand that wait, whoever wants the oldest reads no more than their names.
+func (hf HandoffFiles) Oldest(after string, n int, may func(id string) bool) ([]string, error) {
+	oldest := make([]string, 0, n+1)
+	err := hf.eachID(Handoffs, func(id []byte) {
+		if string(id) <= after || len(oldest) == n && string(id) >= oldest[n-1] {
+			return
+		}
+		one := string(id)
+		if !may(one) {
+			return
+		}
+		at, _ := slices.BinarySearch(oldest, one)
+		oldest = slices.Insert(oldest, at, one)
+		oldest = oldest[:min(len(oldest), n)]
+	})
+	return oldest, err
 }
 
 // Stamped is an id in handoffs/ and when its file was last changed or given a heartbeat.

@@ -42,31 +42,37 @@ func NewHandoffID(session, platform, key string, now time.Time) string {
 }
 
 // HandoffID tells whether a name is made like an id.
-func HandoffID(name string) bool {
+func HandoffID(name string) bool { return isID(name) }
+
+func isID[Name string | []byte](name Name) bool {
 	if len(name) != idLength || name[idTime] != '-' || name[idPlatform-1] != '-' || name[idKey-1] != '-' {
 		return false
 	}
-	for _, c := range []byte(name) { // ten thousand are checked at a time
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && c != '-' && c != '_' {
+	for i := range len(name) { // ten thousand are checked at a time
+		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'z') && c != '-' && c != '_' {
 			return false
 		}
 	}
 	return name[0] != '-' && name[0] != '_'
 }
 
-// OfSession tells whether a handoff of this id may be one of the session: its record tells for sure.
-func OfSession(id, session string) bool {
-	return HandoffID(id) && id[idSession:idPlatform-1] == idPart(session)
+// OfSession tells of ids whether they may be those of handoffs of a session: the record tells for sure. It is made once for
+// ten thousand ids.
+func OfSession(session string) func(id string) bool {
+	part := idPart(session)
+	return func(id string) bool { return HandoffID(id) && id[idSession:idPlatform-1] == part }
 }
 
 // ForPlatform tells the same of a platform.
-func ForPlatform(id, platform string) bool {
-	return HandoffID(id) && id[idPlatform:idKey-1] == idPart(platform)[:idShort]
+func ForPlatform(platform string) func(id string) bool {
+	part := idPart(platform)[:idShort]
+	return func(id string) bool { return HandoffID(id) && id[idPlatform:idKey-1] == part }
 }
 
-// OfRequest tells the same of a request's key.
-func OfRequest(id, session, key string) bool {
-	return OfSession(id, session) && key != "" && id[idKey:] == idPart(key)
+// OfRequest tells the same of a session's request with a key; of none where the key is "".
+func OfRequest(session, key string) func(id string) bool {
+	ofSession, part := OfSession(session), idPart(key)
+	return func(id string) bool { return key != "" && ofSession(id) && id[idKey:] == part }
 }
 
 // HandoffLock is the name of the lock of all handoffs of the session that an id names.

@@ -195,7 +195,7 @@ func TestIDsAreInTheOrderOfTheirRequests(t *testing.T) {
 			t.Fatalf("%q of %d, %q of %d", one, a, two, b)
 		}
 	})
-	if id := handoffID[:len(handoffID)-idHash] + idPart(""); OfRequest(id, "s", "") {
+	if id := handoffID[:len(handoffID)-idHash] + idPart(""); OfRequest("s", "")(id) {
 		t.Error("no key is taken for a key")
 	}
 	if id := NewHandoffID("s", "p", "", time.Unix(-5, 0)); !HandoffID(id) || id > NewHandoffID("s", "p", "", time.Unix(0, 1)) {
@@ -209,13 +209,13 @@ func TestAnIDTellsItsSessionItsRequestAndItsLock(t *testing.T) {
 		session, key := rapid.String().Draw(t, "session"), rapid.StringN(1, 20, -1).Draw(t, "key")
 		at := time.Unix(0, rapid.Int64Range(0, 1<<62).Draw(t, "at"))
 		keyed, random := NewHandoffID(session, "p", key, at), NewHandoffID(session, "p", "", at)
-		if !OfSession(keyed, session) || !OfSession(random, session) || !OfRequest(keyed, session, key) {
+		if !OfSession(session)(keyed) || !OfSession(session)(random) || !OfRequest(session, key)(keyed) {
 			t.Fatal("does not know its own")
 		}
-		if OfRequest(random, session, "") || OfRequest(keyed, session, "") || OfRequest(random, session, key) {
+		if OfRequest(session, "")(random) || OfRequest(session, "")(keyed) || OfRequest(session, key)(random) {
 			t.Fatal("a request without a key is taken for one with it")
 		}
-		if OfSession(keyed, session+"x") || OfRequest(keyed, session+"x", key) || OfRequest(keyed, session, key+"x") {
+		if OfSession(session+"x")(keyed) || OfRequest(session+"x", key)(keyed) || OfRequest(session, key+"x")(keyed) {
 			t.Fatal("taken for another's")
 		}
 		if HandoffLock(keyed) != HandoffLockOf(session) || HandoffLock(random) != HandoffLockOf(session) {
@@ -252,7 +252,7 @@ func TestAnythingElseIsNoHandoff(t *testing.T) {
 	t.Parallel()
 	hf := handoffFiles(t)
 	for _, name := range notIDs {
-		if HandoffID(name) || OfSession(name, "s") || OfRequest(name, "s", "k") || HandoffLock(name) == HandoffLockOf("s") {
+		if HandoffID(name) || OfSession("s")(name) || OfRequest("s", "k")(name) || HandoffLock(name) == HandoffLockOf("s") {
 			t.Errorf("%q is taken for an id", name)
 		}
 		if h, err := hf.Get(name); h != nil || !errors.Is(err, fs.ErrNotExist) {
@@ -402,7 +402,7 @@ func FuzzHandoff(f *testing.F) {
 			}
 			return
 		}
-		if h.Verified || h.Platform == "" || !OfSession(h.ID, h.Session) {
+		if h.Verified || h.Platform == "" || !OfSession(h.Session)(h.ID) {
 			t.Fatalf("a made-up record reads as %+v", h)
 		}
 		text, err := hf.encode(h)

@@ -146,9 +146,9 @@ func (d *platterDisk) ReadDir(name string) (entries []fs.DirEntry, err error) {
 	return entries, err
 }
 
-func (d *platterDisk) Names(name string) (names []string, err error) {
-	err = d.do(func() error { names, err = d.disk.Names(name); return err })
-	return names, err
+func (d *platterDisk) Each(name string, visit func(name []byte)) (err error) {
+	err = d.do(func() error { return d.disk.Each(name, visit) })
+	return err
 }
 
 func (d *platterDisk) Touch(name string, mtime time.Time) error {

@@ -57,8 +57,9 @@ func (q *Queue) Find(word string) (*fsstate.Handoff, error) {
 
 // ofSession is the handoff that a session's key means; nil where there is none.
 func (q *Queue) ofSession(session string, ids []string) (best *fsstate.Handoff, err error) {
+	may := fsstate.OfSession(session)
 	for _, id := range ids {
-		if !fsstate.OfSession(id, session) {
+		if !may(id) {
 			continue
 		}
 		h, gerr := q.get(id)

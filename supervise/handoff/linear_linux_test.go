@@ -167,7 +167,7 @@ func (p *player) pick(session string) string {
 		if err != nil {
 			panic(err)
 		}
-		ids = slices.DeleteFunc(ids, func(id string) bool { return !fsstate.OfSession(id, session) })
+		ids = slices.DeleteFunc(ids, func(id string) bool { return !fsstate.OfSession(session)(id) })
 		if len(ids) > 0 && p.rand.IntN(4) > 0 {
 			return ids[max(0, len(ids)-1-p.rand.IntN(2))]
 		}
@@ -176,7 +176,7 @@ func (p *player) pick(session string) string {
 }
 
 func (p *player) sessionOf(id string) string {
-	return p.Sessions[slices.IndexFunc(p.Sessions, func(s string) bool { return fsstate.OfSession(id, s) })]
+	return p.Sessions[slices.IndexFunc(p.Sessions, func(s string) bool { return fsstate.OfSession(s)(id) })]
 }
 
 // claimWithoutLock is what a claim must not be: a look and a write with time in between.

@@ -228,8 +228,9 @@ func (q *Queue) openOf(session, but string) (*fsstate.Handoff, error) {
 	if err != nil {
 		return nil, err
 	}
+	may := fsstate.OfSession(session)
 	for _, id := range ids {
-		if id == but || !fsstate.OfSession(id, session) {
+		if id == but || !may(id) {
 			continue
 		}
 		h, err := q.get(id)

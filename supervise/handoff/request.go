@@ -101,13 +101,14 @@ func (q *Queue) byKey(r Request) (*fsstate.Handoff, error) {
 	if r.Key == "" {
 		return nil, nil
 	}
+	may := fsstate.OfRequest(r.Session, r.Key)
 	for _, list := range []func() ([]string, error){q.Files.Open, q.Files.Ended} {
 		ids, err := list()
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range ids {
-			if !fsstate.OfRequest(id, r.Session, r.Key) {
+			if !may(id) {
 				continue
 			}
 			h, err := q.get(id)

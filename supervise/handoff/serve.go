@@ -17,45 +17,62 @@ type Serving struct {
 	others map[string]bool // ids that look like ours and are for other platforms: what waits for long reads each of them once
 }
 
+// batch is how many of the oldest are looked at before the folder is read again: those before the one that is claimed are
+// being delivered, or held.
+const batch = 64
+
 // Claim claims the oldest handoff of several homes that waits for the platform, and tells in which of them it was. The
 // error is ErrNone where nothing waits, or all that waits is held back by open turns.
 func (s *Serving) Claim(ctx context.Context, homes []*Queue, c fsstate.Claim) (*fsstate.Handoff, *Queue, error) {
-	type waiting struct {
+	may := fsstate.ForPlatform(s.Platform)
+	type place struct {
 		id string
 		in *Queue
 	}
-	var all []waiting
-	for _, q := range homes {
-		ids, err := q.Files.Open()
-		if err != nil {
-			return nil, nil, err
+	for after := ""; ; {
+		var waiting []place
+		for _, q := range homes {
+			ids, err := q.Files.Oldest(after, batch, func(id string) bool { return may(id) && !s.others[id] })
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, id := range ids {
+				waiting = append(waiting, place{id, q})
+			}
 		}
-		for _, id := range ids {
-			if fsstate.ForPlatform(id, s.Platform) && !s.others[id] {
-				all = append(all, waiting{id, q})
+		if len(waiting) == 0 {
+			return nil, nil, ErrNone
+		}
+		slices.SortStableFunc(waiting, func(a, b place) int { return strings.Compare(a.id, b.id) })
+		for _, w := range waiting[:min(len(waiting), batch)] {
+			after = w.id
+			h, err := s.claim(ctx, w.in, w.id, c)
+			if h != nil || err != nil {
+				return h, w.in, err
 			}
 		}
 	}
-	if len(homes) > 1 {
-		slices.SortStableFunc(all, func(a, b waiting) int { return strings.Compare(a.id, b.id) })
+}
+
+// claim claims one handoff; neither a handoff nor an error where it is not to be had.
+func (s *Serving) claim(ctx context.Context, q *Queue, id string, c fsstate.Claim) (*fsstate.Handoff, error) {
+	seen, err := q.Files.Get(id)
+	if err == nil && seen.Platform != s.Platform {
+		if s.others == nil {
+			s.others = map[string]bool{}
+		}
+		s.others[id] = true
+		return nil, nil
 	}
-	for _, w := range all {
-		seen, err := w.in.Files.Get(w.id)
-		if err == nil && seen.Platform != s.Platform {
-			if s.others == nil {
-				s.others = map[string]bool{}
-			}
-			s.others[w.id] = true
-			continue
-		}
-		if err != nil || seen.State != string(queue.Pending) || !seen.Verified {
-			continue // what is broken is reported by who looks at everything
-		}
-		h, err := w.in.Claim(ctx, w.id, c, nil)
-		if _, refused := errors.AsType[*RefusedError](err); refused || errors.Is(err, ErrNone) {
-			continue
-		}
-		return h, w.in, err
+	if err != nil || seen.State != string(queue.Pending) || !seen.Verified {
+		return nil, nil //nolint:nilerr // what is broken is reported by who looks at everything
 	}
-	return nil, nil, ErrNone
+	h, err := q.Claim(ctx, id, c, nil)
+	if _, refused := errors.AsType[*RefusedError](err); refused || errors.Is(err, ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
 }
