@@ -51,11 +51,14 @@ const RefusedCode = 75
 const ByRun = "run"
 
 const (
-	heartbeatEvery = 10 * time.Second // the record's mtime: the last proof of life that others see
-	cancelPoll     = time.Second      // a look at the record, beside the watch
-	killGrace      = 5 * time.Second  // between SIGTERM and SIGKILL
-	insistFor      = 10 * time.Second // on recording an end
+	cancelPoll = time.Second      // a look at the record, beside the watch
+	killGrace  = 5 * time.Second  // between SIGTERM and SIGKILL
+	insistFor  = 10 * time.Second // on recording an end
 )
+
+// heartbeatEvery is between two changes of the record's mtime: the last proof of life that others see. Only a test changes
+// it, before the only Run of its process.
+var heartbeatEvery = 10 * time.Second
 
 // job is one Run of a keeper.
 type job struct {
