@@ -67,7 +67,7 @@ func TestDeskThatLookedForLongGoesByItsCopyAndBeginsNothingTwice(t *testing.T) {
 	if _, err := h.Queue.Complete(t.Context(), quick, h.get(quick).Claim.Claimer.Instance); err != nil {
 		t.Fatal(err)
 	}
-	h.Ended(quick, now)
+	h.Ended(quick, false, now)
 	h.leave("late", queue.Pending, ident.Ident{})
 	again := now.Add(lookShare * time.Second)
 	for _, at := range []time.Time{now, now.Add(time.Second), again.Add(-1)} {
