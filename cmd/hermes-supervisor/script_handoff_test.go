@@ -31,7 +31,12 @@ func waitHandoff(ts *testscript.TestScript, neg bool, args []string) {
 	var last *fsstate.Handoff
 	err := within(patience, func() (bool, error) {
 		last = handoffRecord(ts, args[0])
-		return last != nil && last.State == args[1], nil
+		if last == nil || last.State != args[1] {
+			return false, nil
+		}
+		// A command that runs is not known by its pid yet.
+		c := last.Claim
+		return last.State != "running" || c.External || c.Turn != "" || c.Handler.PID != 0, nil
 	})
 	if err != nil {
 		ts.Fatalf("handoff %s in state %s: %v; it is %+v", args[0], args[1], err, last)
