@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	// They wait for each other's processes more than they work.
-	os.Args = slices.Insert(os.Args, 1, "-test.parallel=16")
+	os.Args = slices.Insert(os.Args, 1, "-test.parallel=8")
 	os.Exit(m.Run())
 }
 

@@ -274,4 +274,4 @@ func (w *world) answer(store *fsstate.Store, id string) (a *fsstate.Answer) {
 }
 
 // soon is well within the time between two rescans: what comes so soon was woken.
-const soon = 15 * time.Second
+const soon = 25 * time.Second
