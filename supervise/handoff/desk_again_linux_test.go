@@ -20,7 +20,7 @@ func TestDeskWaitsLongerEachTimeBeforeItBeginsAgainWhatItTookBack(t *testing.T) 
 			h.Queue.Platform = func(string) (Platform, error) { return Platform{Session: "desk", Agent: "any"}, nil }
 			id := h.leave("s", queue.Running, h.deadMe())
 			one := h.get(id)
-			one.Tries = tries
+			one.Tries, one.Claim.Turn = tries, "desk"
 			if err := h.Queue.Files.Put(one); err != nil {
 				t.Fatal(err)
 			}
