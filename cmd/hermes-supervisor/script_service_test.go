@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -14,6 +16,9 @@ import (
 // serviceRecord reads a service's record and the state in it; nil where there is none that is whole.
 func serviceRecord(ts *testscript.TestScript, name string) (*fsstate.Service, phase.State) {
 	home := ts.Getenv("HERMES_HOME")
+	if base, profile, of := strings.Cut(name, "@"); of {
+		name, home = base, filepath.Join(home, "profiles", profile)
+	}
 	store, err := fsstate.OpenRead(fsstate.Home{Path: home, Root: home})
 	if err != nil {
 		return nil, phase.State{}
@@ -27,9 +32,9 @@ func serviceRecord(ts *testscript.TestScript, name string) (*fsstate.Service, ph
 	return rec, s
 }
 
-// waitService NAME PHASE [LAUNCH] waits until the service is in that phase, and of that launch or a later one.
+// waitService NAME[@PROFILE] PHASE [LAUNCH] waits until the service is in that phase, and of that launch or a later one.
 func waitService(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && (len(args) == 2 || len(args) == 3), "waitservice NAME PHASE [LAUNCH]")
+	usage(ts, !neg && (len(args) == 2 || len(args) == 3), "waitservice NAME[@PROFILE] PHASE [LAUNCH]")
 	var least int64
 	if len(args) == 3 {
 		ts.Check(json.Unmarshal([]byte(args[2]), &least))
