@@ -19,7 +19,7 @@ func (a *app) handoffCancelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel ID",
 		Short: "End a handoff that has not been delivered",
-		Long: `A pending handoff has failed at once. Whoever delivers a running one is asked to stop, and it is waited for until it has:
+		Long: `A handoff that nobody has begun has failed at once. Whoever delivers a running one is asked to stop, and it is waited for until it has:
 the platform's command gets SIGTERM, a program that serves the platform itself learns of it by its next "handoff heartbeat".
 The handoff has failed then, and may have been delivered; "handoff retry" brings it back. Exit code 1: it was completed
 all the same.`,
@@ -45,7 +45,8 @@ all the same.`,
 	return cmd
 }
 
-// cancelHandoff asks again while it waits: where its claimer dies meanwhile, that settles it without a run.
+// cancelHandoff asks again while it waits: where its claimer dies meanwhile, that settles it without a run. Taken back from
+// a dead claimer it is pending for a moment, while its turn is still to be ended: that is waited for too.
 func (a *app) cancelHandoff(ctx context.Context, q *handoff.Queue, id string, wait time.Duration) error {
 	h, err := q.Cancel(ctx, id)
 	if err != nil {
@@ -57,7 +58,7 @@ func (a *app) cancelHandoff(ctx context.Context, q *handoff.Queue, id string, wa
 		case h.State == string(queue.Completed):
 			a.code = exitFailed
 			return a.printHandoff(h, q)
-		case h.State != string(queue.Running) || wait == 0:
+		case !queue.State(h.State).Open() || wait == 0:
 			return a.printHandoff(h, q)
 		case !time.Now().Before(deadline):
 			return &waitError{fmt.Sprintf("handoff %s is still %s after %s: %s; the order stands", id, h.State, wait, queue.ReasonCancelAsked.Text())}

@@ -36,11 +36,11 @@ func (f *waitFlags) register(cmd *cobra.Command) {
 func (f *waitFlags) words(args []string, takes int) ([]string, error) {
 	isDuration := func(arg string) bool { _, err := time.ParseDuration(arg); return err == nil }
 	if i := slices.IndexFunc(args, isDuration); i >= 0 && f.wait == bareWait {
-		if rest := slices.Delete(slices.Clone(args), i, i+1); len(args) != takes+1 || slices.ContainsFunc(rest, isDuration) {
+		rest := slices.Delete(slices.Clone(args), i, i+1)
+		if len(rest) != takes || slices.ContainsFunc(rest, isDuration) {
 			return nil, &turn.UsageError{Problem: fmt.Sprintf("is %s the time of --wait, or another word? Write --wait=%s, or --wait=15m where it is none", args[i], args[i])}
 		}
-		f.wait = args[i]
-		args = slices.Delete(slices.Clone(args), i, i+1)
+		f.wait, args = args[i], rest
 	}
 	if _, err := f.finish(); err != nil {
 		return nil, err
