@@ -202,13 +202,17 @@ func (w *world) record(name string) (r fsstate.Service, s phase.State) {
 	return *rec, s
 }
 
-// stands waits until a service of the root home is in a phase, and gives its process.
+// stands waits until a service of the root home is in a phase, and gives its process. One that is running has noted its
+// start: the phase comes with the launch, and a stop right then would end a program that has not got to noting anything.
 func (w *world) stands(name string, p phase.Phase) (pid int) {
 	w.t.Helper()
 	w.until(name+" is "+p.String(), func() bool {
 		rec, s := w.record(name)
 		pid = rec.Process.PID
-		return rec.Service != "" && s.Phase == p
+		if rec.Service == "" || s.Phase != p {
+			return false
+		}
+		return p != phase.Running || strings.Contains(w.text(w.notes(w.Home, name)), "start "+strconv.Itoa(pid)+" ")
 	})
 	return pid
 }

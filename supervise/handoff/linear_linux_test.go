@@ -220,8 +220,9 @@ type running struct {
 	stdin io.Closer
 }
 
-// play makes a history: clients at work, of which one is killed every now and then, and its place taken.
-func (h *home) play(seed uint64, clients, operations, kills int, noLock bool) []porcupine.Operation {
+// play makes a history: clients at work, of which one is killed every now and then, and its place taken. Where that was
+// not enough it goes on like that, for three times as long at most.
+func (h *home) play(seed uint64, clients, operations, kills int, noLock bool, enough func([]porcupine.Operation) bool) []porcupine.Operation {
 	h.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	sessions := []string{"one", "two", "three"}
@@ -284,13 +285,20 @@ func (h *home) play(seed uint64, clients, operations, kills int, noLock bool) []
 		}
 		return n
 	}
-	for i := range kills { // spread over the history
+	rare := func() bool {
+		now, sofar := monotonic(), slices.Clone(history)
+		for _, r := range all {
+			sofar = append(sofar, h.historyOf(r.client, now)...)
+		}
+		return !enough(sofar)
+	}
+	for i := 0; i < kills || i < 3*kills && rare(); i++ { // spread over the history
 		h.until("the clients are at work", func() bool { return logged() >= (i+1)*operations/(kills+1) })
 		victim := rnd.IntN(len(all))
 		kill(all[victim])
 		all[victim] = start()
 	}
-	h.until("the clients have done enough", func() bool { return logged() >= operations })
+	h.until("the clients have done what they were to", func() bool { return logged() >= operations })
 	for _, r := range all {
 		_ = r.stdin.Close()
 	}
@@ -307,8 +315,8 @@ func (h *home) play(seed uint64, clients, operations, kills int, noLock bool) []
 	return history
 }
 
-// historyOf are the operations of one client that is dead.
-func (h *home) historyOf(c client, dead int64) []porcupine.Operation {
+// historyOf are the operations of one client: what has no answer at a moment is cut then.
+func (h *home) historyOf(c client, then int64) []porcupine.Operation {
 	h.Helper()
 	data, err := os.ReadFile(c.Log)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -316,6 +324,9 @@ func (h *home) historyOf(c client, dead int64) []porcupine.Operation {
 	}
 	var ops []porcupine.Operation
 	for text := range bytes.Lines(data) {
+		if !bytes.HasSuffix(text, []byte("\n")) {
+			break // being written
+		}
 		var e logEntry
 		if err := json.Unmarshal(text, &e); err != nil {
 			h.Fatalf("%s: %q: %v", c.Log, text, err)
@@ -323,7 +334,7 @@ func (h *home) historyOf(c client, dead int64) []porcupine.Operation {
 		switch {
 		case e.Done:
 		case e.Do != nil:
-			ops = append(ops, porcupine.Operation{Input: *e.Do, Output: answerCut, Call: e.At, Return: dead})
+			ops = append(ops, porcupine.Operation{Input: *e.Do, Output: answerCut, Call: e.At, Return: then})
 		default:
 			ops[len(ops)-1].Output, ops[len(ops)-1].Return = e.Answer, e.At
 		}
@@ -361,7 +372,16 @@ func TestHandoffsOfEightProcessesAreLinearizable(t *testing.T) {
 	t.Logf("HANDOFF_TEST_SEED=%d", seed)
 	const kills = 50
 	h := newHome(t)
-	history := h.play(seed, 8, 2500, kills, false)
+	least := map[string]int{"request": 20, "claim": 20, "complete": 10, "fail": 5, "reclaim": 3, "retry": 3, "cancel": 3}
+	history := h.play(seed, 8, 2500, kills, false, func(history []porcupine.Operation) bool {
+		done, refused, _ := tally(history)
+		for what, n := range least {
+			if done[what] < n || refused[what] < n {
+				return false
+			}
+		}
+		return true
+	})
 	for _, o := range history {
 		if answer, _ := o.Output.(string); strings.HasPrefix(answer, "error:") {
 			t.Errorf("%+v: %s", o.Input, answer)
@@ -369,9 +389,9 @@ func TestHandoffsOfEightProcessesAreLinearizable(t *testing.T) {
 	}
 	done, refused, cut := tally(history)
 	t.Logf("done %v, refused %v, cut %d", done, refused, cut)
-	for what, least := range map[string]int{"request": 20, "claim": 20, "complete": 10, "fail": 5, "reclaim": 3, "retry": 3, "cancel": 3} {
-		if done[what] < least || refused[what] < least {
-			t.Errorf("%s: %d done, %d refused; a history with fewer than %d of each says little", what, done[what], refused[what], least)
+	for what, n := range least {
+		if done[what] < n || refused[what] < n {
+			t.Errorf("%s: %d done, %d refused; a history with fewer than %d of each says little", what, done[what], refused[what], n)
 		}
 	}
 	if done["die"] < 3*kills || cut == 0 {
@@ -385,7 +405,7 @@ func TestHandoffsOfEightProcessesAreLinearizable(t *testing.T) {
 func TestHistoryOfAQueueThatForgotItsLockIsFound(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
-		history := newHome(t).play(seed, 8, 300, 2, true)
+		history := newHome(t).play(seed, 8, 300, 2, true, func([]porcupine.Operation) bool { return true })
 		if porcupine.CheckOperationsTimeout(model(), history, patience) == porcupine.Illegal {
 			return
 		}
