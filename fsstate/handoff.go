@@ -3,6 +3,7 @@ package fsstate
 import (
 	"fmt"
 	"io/fs"
+	"sync"
 	"time"
 
 	"hermes-supervisor/fsstate/ident"
@@ -61,7 +62,7 @@ type HandoffEnd struct {
 	At     time.Time `json:"at"`
 }
 
-var handoffKeys = fieldNames[Handoff]()
+var handoffKeys = sync.OnceValue(fieldNames[Handoff])
 
 func (hf HandoffFiles) read(folder Folder, id string) (*Handoff, error) {
 	data, info, err := hf.Store.Read(folder, id+".json")
@@ -87,7 +88,7 @@ func (hf HandoffFiles) decode(path string, data []byte) (*Handoff, error) {
 		return nil, err
 	}
 	h := &Handoff{}
-	if h.unknown, err = doc.into(h, handoffKeys); err != nil {
+	if h.unknown, err = doc.into(h, handoffKeys()); err != nil {
 		return nil, &CorruptError{Path: path, Problem: "cannot be decoded: " + err.Error()}
 	}
 	if h.Session == "" || h.Platform == "" || !OfSession(h.Session)(h.ID) {

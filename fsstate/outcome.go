@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 	"time"
 )
 
@@ -25,7 +26,7 @@ type Outcome struct {
 	Instance     string    `json:"instance,omitempty"` // run/<instance>.out and .err hold the output where it was kept
 }
 
-var outcomeKeys = fieldNames[Outcome]()
+var outcomeKeys = sync.OnceValue(fieldNames[Outcome])
 
 // PromptSum is how an outcome remembers a prompt without holding it.
 func PromptSum(prompt string) string {
@@ -92,7 +93,7 @@ func (ts TurnFiles) readOutcome(file string) (*Outcome, error) {
 		return nil, err
 	}
 	o := &Outcome{}
-	if _, err := doc.into(o, outcomeKeys); err != nil {
+	if _, err := doc.into(o, outcomeKeys()); err != nil {
 		return nil, &CorruptError{Path: path, Problem: "cannot be decoded: " + err.Error()}
 	}
 	o.Verified = doc.Verify(ts.Key, ts.outcomeContext())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 
 	"hermes-supervisor/fsstate/ident"
 )
@@ -29,7 +30,7 @@ type Service struct {
 	unknown Document
 }
 
-var serviceKeys = fieldNames[Service]()
+var serviceKeys = sync.OnceValue(fieldNames[Service])
 
 // ServiceFiles reads and writes the service documents of one store. It takes no lock: Lock(Name(service)) is for the
 // change of who runs a service; who runs it writes alone.
@@ -101,7 +102,7 @@ func (sf ServiceFiles) read(file string) (*Service, error) {
 		return nil, err
 	}
 	r := &Service{}
-	if r.unknown, err = doc.into(r, serviceKeys); err != nil {
+	if r.unknown, err = doc.into(r, serviceKeys()); err != nil {
 		return nil, &CorruptError{Path: path, Problem: "cannot be decoded: " + err.Error()}
 	}
 	if r.Service == "" {

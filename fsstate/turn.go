@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+	"sync"
 	"time"
 
 	"hermes-supervisor/fsstate/fault"
@@ -102,7 +103,7 @@ type TurnFiles struct {
 }
 
 // turnKeys are the fields that this version knows; the rest of a file is carried along.
-var turnKeys = fieldNames[Turn]()
+var turnKeys = sync.OnceValue(fieldNames[Turn])
 
 // Get reads the open turn of a session. The error wraps fs.ErrNotExist where there is none, and is a *CorruptError,
 // *VersionError or *UnsafeError for a file that cannot be used.
@@ -215,7 +216,7 @@ func (ts TurnFiles) decode(path string, data []byte) (*Turn, error) {
 		return nil, err
 	}
 	t := &Turn{}
-	rest, err := doc.into(t, turnKeys)
+	rest, err := doc.into(t, turnKeys())
 	if err != nil {
 		return nil, &CorruptError{Path: path, Problem: "cannot be decoded: " + err.Error()}
 	}

@@ -5,8 +5,6 @@ package hermes
 import (
 	"math"
 
-	"github.com/shirou/gopsutil/v4/process"
-
 	"hermes-supervisor/fsstate/ident"
 )
 
@@ -14,6 +12,6 @@ import (
 // in hundredths of a second. It drifts with the clock, so 2 s apart is the same;
 // what cannot be read is the same too, because it is not known to be another.
 func sameGatewayStart(id ident.Ident, start int64) bool {
-	created, err := (&process.Process{Pid: int32(id.PID)}).CreateTime() //nolint:gosec // the pid of a process that lives
-	return err != nil || math.Abs(float64(created)/10-float64(start)) <= clockDrift*100
+	created, err := ident.Created(id.PID)
+	return err != nil || math.Abs(created*100-float64(start)) <= clockDrift*100
 }

@@ -93,9 +93,9 @@ func liveGateway(home string) (pid int, live bool, err error) {
 	}
 	// Another start is a recycled pid, or a program name that Hermes's reading of
 	// /proc/PID/stat tripped over: the command line tells.
-	argv, err := commandLine(pid)
+	argv, err := ident.CommandLine(pid)
 	if err != nil {
-		return pid, true, fmt.Errorf("read the command line of pid %d: %w", pid, err)
+		return pid, true, err
 	}
 	return pid, isHermes(argv), nil
 }

@@ -6,8 +6,6 @@ import (
 	"math"
 	"os"
 
-	"github.com/shirou/gopsutil/v4/process"
-
 	"hermes-supervisor/fsstate/ident"
 )
 
@@ -46,13 +44,12 @@ func owner(pid int, start float64) (ident.Verdict, string) {
 	if start == 0 {
 		return ident.Unknown, fmt.Sprintf("pid %d lives, and its start was not recorded", pid)
 	}
-	p := &process.Process{Pid: int32(pid)}
-	created, err := p.CreateTime()
+	created, err := ident.Created(pid)
 	if err != nil {
-		return ident.Unknown, fmt.Sprintf("the start of pid %d cannot be read: %v", pid, err)
+		return ident.Unknown, fmt.Sprintf("pid %d lives: %v", pid, err)
 	}
-	return compareStart(pid, start, float64(created)/1000, func() (bool, error) {
-		argv, err := p.CmdlineSlice()
+	return compareStart(pid, start, created, func() (bool, error) {
+		argv, err := ident.CommandLine(pid)
 		return isHermes(argv), err
 	})
 }
@@ -61,7 +58,7 @@ func owner(pid int, start float64) (ident.Verdict, string) {
 // asked for only where the two times are too far apart to settle it.
 func compareStart(pid int, recorded, created float64, visiblyHermes func() (bool, error)) (ident.Verdict, string) {
 	apart := math.Abs(recorded - created)
-	// gopsutil cuts at whole milliseconds what psutil gives in microseconds.
+	// Elsewhere than on Linux gopsutil cuts at whole milliseconds what psutil gives in microseconds.
 	const rounding = 1e-5
 	switch {
 	case math.IsNaN(apart):
@@ -73,7 +70,7 @@ func compareStart(pid int, recorded, created float64, visiblyHermes func() (bool
 	}
 	switch hermes, err := visiblyHermes(); {
 	case err != nil:
-		return ident.Unknown, fmt.Sprintf("pid %d lives with another start, and its command cannot be read: %v", pid, err)
+		return ident.Unknown, fmt.Sprintf("pid %d lives with another start: %v", pid, err)
 	case hermes:
 		return ident.Unknown, fmt.Sprintf("pid %d is a Hermes with another start: another process, or the clock was stepped", pid)
 	default:

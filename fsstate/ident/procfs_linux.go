@@ -2,7 +2,6 @@ package ident
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,17 +51,23 @@ func (p procfs) stat(pid int) (stat, error) {
 
 // isThread says that the number is a thread's and not a process's: /proc/TID exists, though it is not listed.
 func (p procfs) isThread(pid int) (bool, error) {
-	status, err := os.ReadFile(p.of(pid, "status"))
+	group, err := p.status(pid, "Tgid:")
+	return group != strconv.Itoa(pid), err
+}
+
+// status is one entry of /proc/PID/status.
+func (p procfs) status(pid int, entry string) (string, error) {
+	text, err := os.ReadFile(p.of(pid, "status"))
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	for line := range bytes.Lines(status) {
+	for line := range bytes.Lines(text) {
 		// The name comes first, but is escaped: it cannot feign a line.
-		if tgid, ok := bytes.CutPrefix(line, []byte("Tgid:")); ok {
-			return string(bytes.TrimSpace(tgid)) != strconv.Itoa(pid), nil
+		if value, ok := bytes.CutPrefix(line, []byte(entry)); ok {
+			return string(bytes.TrimSpace(value)), nil
 		}
 	}
-	return false, errors.New("status names no thread group")
+	return "", fmt.Errorf("status of process %d has no %s", pid, entry)
 }
 
 // environMax bounds what is read of one environment. The kernel gives a new program at most 6 MiB of arguments and

@@ -1,29 +1,25 @@
 package ident
 
-import (
-	"os"
+import "os"
 
-	gops "github.com/shirou/gopsutil/v4/process"
-)
-
-// scanTagged reads the environments out of the processes' memory, by gopsutil. Processes that may not be opened
-// (other users', elevated, protected) are not found; the job object of an instance is what ends its tree here.
+// scanTagged reads the environments out of the processes' memory. Processes that may not be opened (other users',
+// elevated, protected) are not found; the job object of an instance is what ends its tree here.
 func scanTagged() (Tagged, error) {
-	pids, err := gops.Pids()
+	all, err := pids()
 	if err != nil {
 		return nil, err
 	}
 	found := Tagged{}
 	self := os.Getpid()
-	for _, pid := range pids {
-		if pid <= 0 || int(pid) == self {
+	for _, pid := range all {
+		if pid == self {
 			continue
 		}
-		env, err := (&gops.Process{Pid: pid}).Environ()
+		env, err := environment(pid)
 		if err != nil {
 			continue // gone, or not ours to read
 		}
-		found.add(int(pid), env)
+		found.add(pid, env)
 	}
 	return found, nil
 }

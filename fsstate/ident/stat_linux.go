@@ -9,6 +9,7 @@ import (
 // stat is what we need of /proc/PID/stat, proc_pid_stat(5).
 type stat struct {
 	state   byte  // field 3
+	parent  int   // field 4: 0 for the first process, and for one whose parent is in another namespace
 	threads int64 // field 20: those not yet reaped, the zombie leader included
 	start   int64 // field 22: clock ticks since boot
 }
@@ -16,6 +17,7 @@ type stat struct {
 // Where the fields stand behind the command name, which is field 2.
 const (
 	fieldState   = 0
+	fieldParent  = 1
 	fieldThreads = 17
 	fieldStart   = 19
 )
@@ -40,6 +42,10 @@ func parseStat(line []byte, pid int) (stat, error) {
 	if len(fields[fieldState]) != 1 {
 		return bad("no state")
 	}
+	parent, err := strconv.Atoi(string(fields[fieldParent]))
+	if err != nil || parent < 0 {
+		return bad("no parent")
+	}
 	threads, err := strconv.ParseInt(string(fields[fieldThreads]), 10, 64)
 	if err != nil || threads < 0 {
 		return bad("no thread count")
@@ -48,7 +54,7 @@ func parseStat(line []byte, pid int) (stat, error) {
 	if err != nil || start < 0 {
 		return bad("no start time")
 	}
-	return stat{state: fields[fieldState][0], threads: threads, start: start}, nil
+	return stat{state: fields[fieldState][0], parent: parent, threads: threads, start: start}, nil
 }
 
 // ended says that no thread of the process runs any more. A leader that has exited is a zombie as well while its

@@ -24,7 +24,7 @@ func TestStatIsReadBehindTheLastParenthesis(t *testing.T) {
 	}
 	for _, name := range names {
 		got, err := parseStat([]byte(statLine(812, name, "S", "3", "58714")), 812)
-		if want := (stat{state: 'S', threads: 3, start: 58714}); err != nil || got != want {
+		if want := (stat{state: 'S', parent: 1, threads: 3, start: 58714}); err != nil || got != want {
 			t.Errorf("program named %q: %+v, %v", name, got, err)
 		}
 	}
@@ -46,6 +46,8 @@ func TestBrokenStatIsAnError(t *testing.T) {
 		"start overflows":     statLine(812, "x", "S", "1", "9223372036854775808"),
 		"threads no number":   statLine(812, "x", "S", "?", "58714"),
 		"threads negative":    statLine(812, "x", "S", "-1", "58714"),
+		"parent is no number": strings.Replace(statLine(812, "x", "S", "1", "58714"), " S 1 ", " S ? ", 1),
+		"parent is negative":  strings.Replace(statLine(812, "x", "S", "1", "58714"), " S 1 ", " S -1 ", 1),
 		"state is a word":     statLine(812, "x", "SZ", "1", "58714"),
 	}
 	for name, line := range tests {
@@ -68,7 +70,7 @@ func FuzzParseStat(f *testing.F) {
 		}
 		// Any name in a true line: it changes nothing.
 		got, err := parseStat([]byte(statLine(812, name, "S", "3", "58714")), 812)
-		if want := (stat{state: 'S', threads: 3, start: 58714}); err != nil || got != want {
+		if want := (stat{state: 'S', parent: 1, threads: 3, start: 58714}); err != nil || got != want {
 			t.Errorf("program named %q: %+v, %v", name, got, err)
 		}
 	})

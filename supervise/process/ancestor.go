@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	gops "github.com/shirou/gopsutil/v4/process"
+	"hermes-supervisor/fsstate/ident"
 )
 
 // maxAncestors bounds the walk to the root: a chain that is longer changes under our eyes.
@@ -21,28 +21,17 @@ func IsAncestor(pid int) (bool, error) {
 		if at <= 1 {
 			return false, nil
 		}
-		p, err := gops.NewProcess(int32(at)) //nolint:gosec // a pid fits
+		parent, err := ident.Parent(at)
 		if err != nil {
 			return false, fmt.Errorf("read the parents of pid %d: %w", os.Getpid(), err)
 		}
-		parent, err := p.Ppid()
-		if err != nil {
-			return false, fmt.Errorf("read the parents of pid %d: %w", os.Getpid(), err)
-		}
-		at = int(parent)
+		at = parent
 	}
 	return false, nil
 }
 
 // Name is a process's own name for people and for telling a shell from an agent; "" where it cannot be read.
 func Name(pid int) string {
-	p, err := gops.NewProcess(int32(pid)) //nolint:gosec // a pid fits
-	if err != nil {
-		return ""
-	}
-	name, err := p.Name()
-	if err != nil {
-		return ""
-	}
+	name, _ := ident.Name(pid)
 	return name
 }

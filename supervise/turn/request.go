@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -102,10 +103,10 @@ func (r Request) check() error {
 	return nil
 }
 
-var placeholder = regexp.MustCompile(`\{\{[a-z_]+\}\}`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{[a-z_]+\}\}`) })
 
 func checkPlaceholders(arg string) error {
-	for _, p := range placeholder.FindAllString(arg, -1) {
+	for _, p := range placeholder().FindAllString(arg, -1) {
 		switch p {
 		case "{{prompt}}", "{{prompt_file}}", "{{session}}", "{{attempt}}":
 		default:
