@@ -62,11 +62,15 @@ func (q *Queue) Cancel(ctx context.Context, id string) (*fsstate.Handoff, error)
 
 // Retry makes a failed handoff a pending one again, under the same id.
 func (q *Queue) Retry(ctx context.Context, id string) (*fsstate.Handoff, error) {
-	return q.change(ctx, id, queue.Retry, "", func(h *fsstate.Handoff, _ queue.Step) error {
+	h, err := q.change(ctx, id, queue.Retry, "", func(h *fsstate.Handoff, _ queue.Step) error {
 		h.CancelAsked = time.Time{}
 		h.Retries++
 		return nil
 	})
+	if err == nil {
+		q.Files.ForgetNext(h.Platform)
+	}
+	return h, err
 }
 
 // Reclaim settles a running handoff whose claimer is dead and of whose delivery nothing lives: it has failed, and may
