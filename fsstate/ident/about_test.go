@@ -18,7 +18,7 @@ import (
 // each start of it, hooks of agents included, a tenth of its time.
 func TestWhatIsToldOfAProcessIsWhatTheLibraryTells(t *testing.T) {
 	t.Parallel()
-	peer, err := gops.NewProcess(int32(os.Getpid())) //nolint:gosec // a pid fits
+	peer, err := gops.NewProcess(int32(os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}
