@@ -35,6 +35,7 @@ type Turn struct {
 	Agent        string      `json:"agent,omitempty"`         // name in hermes.toml or of a preset; "" = a command line of its own
 	RequestID    string      `json:"request_id,omitempty"`    // --id
 	AgentSession string      `json:"agent_session,omitempty"` // the agent's own id of this session, once bound
+	Fresh        bool        `json:"fresh,omitempty"`         // this run was started without resuming that session: the agent did not know it
 	Aliases      []string    `json:"aliases,omitempty"`       // later keys of the same session (a rotated key)
 	Cwd          string      `json:"cwd,omitempty"`
 	AutoContinue bool        `json:"auto_continue"`

@@ -16,6 +16,8 @@ type ExitFacts struct {
 	ErrorEvent     bool // the agent's output says that the turn ended in an error that it handled
 	BusyEvent      bool // refused before the turn began: somebody else owns the session
 	RateLimitEvent bool // the provider's limit ended it
+	// UnknownSession: the run was to resume a session of the agent's own, and the agent says that it does not know it.
+	UnknownSession bool
 
 	CrashCodes     []int // the preset's exit codes that mean a crash; they go before ConcludedCodes
 	ConcludedCodes []int // the preset's exit codes that mean an end, though they look like a signal
@@ -27,16 +29,17 @@ type Exit int
 // The zero value is the one after which the work is continued: calling a crash
 // concluded loses work, the reverse costs one run that is told to check first.
 const (
-	ExitCrashed     Exit = iota // the work was cut: policy decides on a continuation
-	ExitConcluded               // success or a handled error: never started again
-	ExitInterrupted             // somebody asked for it: never continued
-	ExitDrained                 // our shutdown: the marker stays for the next start
-	ExitBusy                    // never began: the attempt is refunded, wait
-	ExitRateLimited             // began and must wait: not a crash
+	ExitCrashed        Exit = iota // the work was cut: policy decides on a continuation
+	ExitConcluded                  // success or a handled error: never started again
+	ExitInterrupted                // somebody asked for it: never continued
+	ExitDrained                    // our shutdown: the marker stays for the next start
+	ExitBusy                       // never began: the attempt is refunded, wait
+	ExitRateLimited                // began and must wait: not a crash
+	ExitUnknownSession             // never began, since there is nothing to resume: it is started afresh
 )
 
-// String returns "crashed", "concluded", "interrupted", "drained", "busy" or
-// "rate-limited".
+// String returns "crashed", "concluded", "interrupted", "drained", "busy",
+// "rate-limited" or "unknown-session".
 func (e Exit) String() string {
 	switch e {
 	case ExitConcluded:
@@ -49,6 +52,8 @@ func (e Exit) String() string {
 		return "busy"
 	case ExitRateLimited:
 		return "rate-limited"
+	case ExitUnknownSession:
+		return "unknown-session"
 	case ExitCrashed:
 		return "crashed"
 	default:
@@ -85,6 +90,8 @@ func ClassifyExit(e ExitFacts) (Exit, Reason) {
 		return ExitBusy, ReasonBusy
 	case e.RateLimitEvent && failed:
 		return ExitRateLimited, ReasonRateLimited
+	case e.UnknownSession && failed && !e.StopRequested && !e.Draining:
+		return ExitUnknownSession, ReasonUnknownSession
 	case e.ErrorEvent:
 		return ExitConcluded, ReasonHandledError
 	case e.StopRequested:

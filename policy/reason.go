@@ -40,6 +40,7 @@ const (
 	ReasonEndEvent        Reason = "end-event"
 	ReasonBusy            Reason = "busy"
 	ReasonRateLimited     Reason = "rate-limited"
+	ReasonUnknownSession  Reason = "unknown-session"
 	ReasonHandledError    Reason = "handled-error"
 	ReasonStopRequested   Reason = "stop-requested" // Admit gives it too
 	ReasonDrained         Reason = "drained"
@@ -105,6 +106,7 @@ var wordings = []wording{
 	{ReasonEndEvent, "the agent said that the turn is complete", ""},
 	{ReasonBusy, "the agent refused because the session has another owner", "close the session there, or wait"},
 	{ReasonRateLimited, "the provider's rate limit stopped the turn", "wait until the limit is lifted"},
+	{ReasonUnknownSession, "the agent does not know the session that it was to resume", ""},
 	{ReasonHandledError, "the agent ended the turn with an error of its own", "read its output, then give the prompt again"},
 	{ReasonStopRequested, "somebody asked for the turn to be stopped", "give the prompt again to start it anew"},
 	{ReasonDrained, "an ordered shutdown stopped the agent, and the turn waits for the next start", "give the command again, or `turn resume KEY`"},

@@ -68,6 +68,7 @@ func TestEveryReasonIsGivenBySomething(t *testing.T) {
 			{Code: code, EndEvent: true},
 			{Code: code, BusyEvent: true},
 			{Code: code, RateLimitEvent: true},
+			{Code: code, UnknownSession: true},
 			{Code: code, ErrorEvent: true},
 			{Code: code, StopRequested: true},
 			{Code: code, Draining: true},

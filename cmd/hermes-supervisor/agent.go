@@ -3,19 +3,25 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"time"
 
+	"hermes-supervisor/cmd/hermes-supervisor/config"
+	"hermes-supervisor/supervise/process"
 	"hermes-supervisor/supervise/turn"
 )
 
-// agent is what the configuration says that a named agent runs.
+// agent is what the configuration, or else a built-in preset, says that a named agent runs.
 func (r *room) agent(name string) (turn.Agent, error) {
 	c, err := r.config.Agent(name)
 	if err != nil {
 		return turn.Agent{}, err
 	}
 	a := turn.Agent{
-		Name: name, Command: c.Command, Resume: c.Resume, Env: c.Env, Unset: c.UnsetEnv,
+		Name: name, Command: c.Argv(c.Command), Resume: c.Argv(c.Resume), Env: c.Env, Unset: c.UnsetEnv,
 		CrashExit: c.CrashExit, ConcludedExit: c.ConcludedExit,
+		Own:  turn.OwnSession{Chosen: c.SessionID == config.SessionChosen, UnknownExit: c.UnknownSessionExit, NewID: c.FreshSession == config.FreshNew},
+		Stop: stopLadder(c),
 	}
 	for _, p := range []struct {
 		pattern string
@@ -25,6 +31,8 @@ func (r *room) agent(name string) (turn.Agent, error) {
 		{c.ErrorEvent, &a.Events.Error},
 		{c.BusyEvent, &a.Events.Busy},
 		{c.RateLimitEvent, &a.Events.RateLimit},
+		{c.SessionEvent, &a.Own.Told},
+		{c.UnknownSessionEvent, &a.Own.Unknown},
 	} {
 		if p.pattern == "" {
 			continue
@@ -34,4 +42,30 @@ func (r *room) agent(name string) (turn.Agent, error) {
 		}
 	}
 	return a, nil
+}
+
+// named tells whether hermes.toml itself names an agent: only such a one is continued without a person.
+func (r *room) named(name string) (turn.Agent, bool) {
+	if _, named := r.config.Agents[name]; !named {
+		return turn.Agent{}, false
+	}
+	a, err := r.agent(name)
+	return a, err == nil
+}
+
+// afterStop is what an agent gets that did not end by its own signal, before SIGKILL.
+const afterStop = 2 * time.Second
+
+// stopLadder begins with the agent's own signal; nil where that is the usual one.
+func stopLadder(c config.Agent) func(grace time.Duration) process.Ladder {
+	first, scope := stopSignal(c.StopSignal), process.ScopeGroup
+	if c.StopSignal == "TERM" && c.StopScope == config.ScopeGroup {
+		return nil
+	}
+	if c.StopScope == config.ScopeLeader {
+		scope = process.ScopeLeader
+	}
+	return func(grace time.Duration) process.Ladder {
+		return slices.Insert(process.StopLadder(afterStop), 0, process.Step{Signal: first, Scope: scope, Wait: grace})
+	}
 }

@@ -123,10 +123,7 @@ func (a *app) openRoom(readOnly bool) (*room, error) {
 		Log:      a.log(readOnly),
 		Settings: settingsOf(cfg),
 	}}
-	r.Agents = func(name string) (turn.Agent, bool) {
-		agent, err := r.agent(name)
-		return agent, err == nil
-	}
+	r.Agents = r.named
 	return r, nil
 }
 

@@ -158,10 +158,7 @@ func (a *app) supervised(cfg config.Config, own ownService) supervise.Config {
 	return supervise.Config{
 		Services: func(home fsstate.Home) ([]service.Spec, error) { return servicesOf(cfg, own, home) },
 		Turns:    settingsOf(cfg),
-		Agents: func(name string) (turn.Agent, bool) {
-			agent, err := agents.agent(name)
-			return agent, name != "" && err == nil
-		},
+		Agents:   agents.named,
 		Handoffs: supervise.Handoffs{
 			Platform:      func(name string) (handoff.Platform, error) { return platformOf(cfg, name) },
 			MaxConcurrent: cfg.Handoff.MaxConcurrent, Retention: time.Duration(cfg.Handoff.Retention),

@@ -14,7 +14,8 @@ const (
 	followTick  = 2 * time.Second        // a look without an event, beside the watch
 	followFirst = 2 * time.Millisecond   // between the first looks, doubling up to
 	followPoll  = 50 * time.Millisecond  // where there is no watch, or not yet
-	followTail  = 1 << 20                // what stays of a followed file
+	followHead  = 64 << 10               // what stays of a followed file at its beginning, where agents name their session
+	followTail  = 1 << 20                // and at its end
 	followLag   = 100 * time.Millisecond // given to a writer that hangs, once ctx has ended
 )
 
@@ -22,7 +23,7 @@ const (
 type FollowOptions struct {
 	// Hold copies nothing until Release. Growth is seen all the same.
 	Hold bool
-	// Punch frees the blocks of what has been copied, but for the last 1 MiB, so that a long output does not fill the
+	// Punch frees the blocks of what has been copied, but for the first 64 KiB and the last 1 MiB, so that a long output does not fill the
 	// disk twice. The file keeps its length. Linux, on file systems that can (FALLOC_FL_PUNCH_HOLE), and only if src
 	// is open for writing; elsewhere it does nothing.
 	Punch bool
@@ -110,7 +111,7 @@ func (f *Follower) follow(ctx context.Context, writerGone <-chan struct{}) error
 	defer timer.Stop()
 	watched := false
 	defer func() { f.unwatch(wake, watched) }()
-	c := copier{Follower: f, buf: make([]byte, 32<<10)}
+	c := copier{Follower: f, buf: make([]byte, 32<<10), punched: followHead}
 	for gone := false; ; {
 		if err := c.toEnd(ctx); err != nil || gone {
 			return err
@@ -173,7 +174,7 @@ func (c *copier) truncated() error {
 		return fmt.Errorf("follow: %w", err)
 	}
 	if st.Size() < c.off {
-		c.off, c.punched = 0, min(c.punched, 0)
+		c.off, c.punched = 0, min(c.punched, followHead)
 	}
 	return nil
 }
@@ -204,7 +205,7 @@ func (c *copier) punch() {
 	if !c.opts.Punch || c.punched < 0 || upto-c.punched < followTail {
 		return
 	}
-	upto -= upto % followTail // whole blocks, whatever their size
+	upto -= upto % followTail // whole blocks, whatever their size; followHead is some of these
 	if err := punchHole(c.src, c.punched, upto-c.punched); err != nil {
 		c.punched = -1
 		return

@@ -94,7 +94,7 @@ func (j *job) await(ctx context.Context) ending {
 				stop(process.InterruptLadder())
 			case e.leaving || j.Request.Drain <= 0:
 				e.leaving, e.Draining = true, true
-				stop(process.StopLadder(drainLadder))
+				stop(j.Request.Agent.stop(drainLadder))
 			default:
 				e.leaving = true
 				j.Say("shutting down: waiting up to %s for the turn, then the agent is stopped and the turn stays open", j.Request.Drain)
@@ -102,7 +102,7 @@ func (j *job) await(ctx context.Context) ending {
 			}
 		case <-drainBy.C:
 			e.Draining = true
-			stop(process.StopLadder(drainLadder))
+			stop(j.Request.Agent.stop(drainLadder))
 		case <-stall.C:
 			quiet := time.Since(r.err.growth(r.out.growth(started)))
 			if left := j.Request.Stall - quiet; left > 0 {
@@ -111,7 +111,7 @@ func (j *job) await(ctx context.Context) ending {
 			}
 			e.Stalled = true
 			j.Say("no sign of life for %s: ending the agent as crashed", j.Request.Stall)
-			stop(process.StopLadder(stallLadder))
+			stop(j.Request.Agent.stop(stallLadder))
 		case <-j.wake:
 			switch stopping, err := j.lookAtMarker(ctx); {
 			case errors.Is(err, errTaken) && e.taken: // it is being ended
@@ -127,8 +127,10 @@ func (j *job) await(ctx context.Context) ending {
 				stop(process.InterruptLadder())
 			}
 		case <-settled.C:
+			j.noteSession(ctx)
 			process.GiveBackMemory()
 		case <-beat.C:
+			j.noteSession(ctx)
 			if err := j.Room.files().Heartbeat(j.Request.Session, time.Now()); err != nil {
 				j.Room.log().Warn("heartbeat not written", "error", err.Error())
 			}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"hermes-supervisor/fsstate"
@@ -135,12 +136,13 @@ func (j *job) step(ctx context.Context) (*Outcome, error) {
 		return j.backOff(ctx)
 	}
 	ended := j.await(ctx)
-	found, err := j.Room.search(j.run.instance, j.Request.Agent.Events)
+	found, err := j.Room.search(j.run.instance, j.Request.Agent)
 	if err != nil {
 		j.Say("the output cannot be searched for the agent's end events: %v", err)
 	}
 	ended.EndEvent, ended.ErrorEvent = found.end, found.failed
 	ended.BusyEvent, ended.RateLimitEvent = found.busy, found.rateLimit
+	ended.UnknownSession = j.run.resumes && (found.unknown || slices.Contains(j.Request.Agent.Own.UnknownExit, ended.Code))
 	ended.CrashCodes, ended.ConcludedCodes = j.Request.Agent.CrashExit, j.Request.Agent.ConcludedExit
 
 	class, reason := policy.ClassifyExit(ended.ExitFacts)
@@ -157,6 +159,10 @@ func (j *job) step(ctx context.Context) (*Outcome, error) {
 		return j.leaveDrained(ctx, reason)
 	case policy.ExitBusy:
 		return j.refund(ctx, ended, reason)
+	case policy.ExitUnknownSession:
+		if !ended.leaving {
+			return j.startAfresh(ctx, ended, reason)
+		}
 	case policy.ExitRateLimited, policy.ExitCrashed:
 	}
 	if ended.leaving {

@@ -30,6 +30,7 @@ type run struct {
 	instance string
 	child    *process.Child
 	tree     process.Tree
+	resumes  bool    // it goes on with a session of the agent's own
 	out      *output // nil where the terminal itself was handed over
 	err      *output
 }
@@ -52,12 +53,16 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 			}
 		}
 	}()
-	argv := j.Request.Agent.argv(t.Attempts)
+	argv, resumes := j.Request.Agent.argv(t)
+	r.resumes = resumes
+	if t.AgentSession == "" && j.Request.Agent.Own.Chosen {
+		t.AgentSession = newUUID()
+	}
 	prompt := t.Prompt
 	if t.Attempts > 0 {
 		prompt = policy.Note(policy.NoteFacts{Prompt: t.Prompt, Attempt: t.Attempts, Unobserved: t.Unobserved})
 	}
-	v := values{prompt: prompt, session: t.Session, attempt: t.Attempts}
+	v := values{prompt: prompt, session: t.Session, agentSession: t.AgentSession, attempt: t.Attempts}
 	byFile, byStdin := promptRoute(argv)
 	if byFile {
 		if v.promptFile, err = j.promptFile(r.instance, prompt); err != nil {
@@ -131,15 +136,27 @@ func (j *job) follow(ctx context.Context, t *fsstate.Turn, r *run) {
 // everything stands as before, for the next try: an entry of Hermes's that we had not taken over yet has no marker of
 // ours then.
 func (j *job) relaunch(ctx context.Context, t *fsstate.Turn, unopened bool) error {
+	return j.again(ctx, t, unopened, false)
+}
+
+// relaunchFresh is relaunch of a run that resumes nothing.
+func (j *job) relaunchFresh(ctx context.Context, t *fsstate.Turn) error {
+	return j.again(ctx, t, false, true)
+}
+
+func (j *job) again(ctx context.Context, t *fsstate.Turn, unopened, fresh bool) error {
 	old := *t
 	t.Attempts++
+	t.Fresh = fresh
 	t.Keeper, t.Verified, t.ContinuedBy = j.self, true, j.Request.ContinuedBy
 	t.AutoContinue = t.AutoContinue && j.Request.AutoContinue
 	t.Drained, t.Crash = false, nil
-	if t.AgentSession != "" && !slices.Contains(t.Aliases, t.AgentSession) { // the next run may have an id of its own
-		t.Aliases = append(slices.Clone(t.Aliases), t.AgentSession)
+	if !fresh {
+		j.learnSession(t)
 	}
-	t.AgentSession = ""
+	if own := j.Request.Agent.Own; !own.Chosen && own.Told == nil { // the next run has an id of its own
+		forgetSession(t)
+	}
 	if t.RequestID == "" {
 		t.RequestID = j.Request.ID
 	}

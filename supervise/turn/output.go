@@ -28,7 +28,7 @@ type output struct {
 
 // openOutputs makes the files of a run. A terminal is handed over as it is, unless something must read along.
 func (j *job) openOutputs(r *run) error {
-	readAlong := j.Request.HoldOutput || j.Request.Stall > 0 || j.Request.ID != "" || j.Request.Agent.Events.any()
+	readAlong := j.Request.HoldOutput || j.Request.Stall > 0 || j.Request.ID != "" || j.Request.Agent.readsAlong()
 	var err error
 	if readAlong || !process.IsTerminal(j.Stdout) {
 		if r.out, err = j.openOutput(r.instance + ".out"); err != nil {
@@ -145,13 +145,14 @@ func (r *run) closeOutputs() {
 const tailSize = 1 << 20
 
 // seen is what the output of a run says about its end.
-type seen struct{ end, failed, busy, rateLimit bool }
+type seen struct{ end, failed, busy, rateLimit, unknown bool }
 
 // search reads the tails of an instance's output for the agent's events. Files that are gone, or were never made
 // because a terminal was handed over, say nothing.
-func (r *Room) search(instance string, e Events) (seen, error) {
+func (r *Room) search(instance string, a Agent) (seen, error) {
 	var s seen
-	if !e.any() || instance == "" {
+	e := a.Events
+	if !a.readsAlong() || instance == "" {
 		return s, nil
 	}
 	out, err := r.tail(instance + ".out")
@@ -164,6 +165,7 @@ func (r *Room) search(instance string, e Events) (seen, error) {
 	}
 	s.end, s.failed = matches(e.End, out), matches(e.Error, out)
 	s.busy = matches(e.Busy, out) || matches(e.Busy, errs)
+	s.unknown = matches(a.Own.Unknown, out) || matches(a.Own.Unknown, errs)
 	s.rateLimit = matches(e.RateLimit, out) || matches(e.RateLimit, errs)
 	return s, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,19 +13,43 @@ import (
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/process"
 )
 
 // Agent is what runs a turn: argv and what its output and exit codes mean. It comes from hermes.toml, a preset or the
 // process's own command line, never from a state file.
 type Agent struct {
 	Name    string   // "" for a command line of its own
-	Command []string // argv; {{prompt}}, {{prompt_file}}, {{session}} and {{attempt}} are expanded once in each element
-	Resume  []string // argv of a continuation; empty: Command
+	Command []string // argv; {{prompt}}, {{prompt_file}}, {{session}}, {{agent_session}} and {{attempt}} are expanded once in each element
+	Resume  []string // argv of a run that goes on with the agent's own session; empty: Command
 	Env     map[string]string
 	Unset   []string
 	Events  Events
 
 	CrashExit, ConcludedExit []int
+
+	Own OwnSession
+	// Stop ends the agent in an orderly way, as a shutdown does; nil: process.StopLadder.
+	Stop func(grace time.Duration) process.Ladder
+}
+
+// stop is the ladder of an orderly end.
+func (a Agent) stop(grace time.Duration) process.Ladder {
+	if a.Stop == nil {
+		return process.StopLadder(grace)
+	}
+	return a.Stop(grace)
+}
+
+// OwnSession is what is known of the agent's own sessions.
+type OwnSession struct {
+	Chosen bool           // we choose the id: a new UUID for each session
+	Told   *regexp.Regexp // the line in which the agent tells it, in its first group; nil: it tells none
+	// A run that was to resume a session says that there is none by a line on either stream, or by an exit code.
+	Unknown     *regexp.Regexp
+	UnknownExit []int
+	// NewID: a session that could not be resumed is started afresh under a new id, since the old one is spoilt.
+	NewID bool
 }
 
 // Events are the lines of output by which an agent says how its turn stands; nil where it has none.
@@ -33,8 +58,10 @@ type Events struct {
 	Busy, RateLimit *regexp.Regexp // stdout or stderr, with a non-zero exit
 }
 
-func (e Events) any() bool {
-	return e.End != nil || e.Error != nil || e.Busy != nil || e.RateLimit != nil
+// readsAlong tells whether something in the agent's output matters here.
+func (a Agent) readsAlong() bool {
+	e := a.Events
+	return e.End != nil || e.Error != nil || e.Busy != nil || e.RateLimit != nil || a.Own.Told != nil || a.Own.Unknown != nil
 }
 
 // Request is one call of `turn run`.
@@ -108,9 +135,9 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 func checkPlaceholders(arg string) error {
 	for _, p := range placeholder().FindAllString(arg, -1) {
 		switch p {
-		case "{{prompt}}", "{{prompt_file}}", "{{session}}", "{{attempt}}":
+		case "{{prompt}}", "{{prompt_file}}", "{{session}}", "{{agent_session}}", "{{attempt}}":
 		default:
-			return &UsageError{p + " is no placeholder; there are {{prompt}}, {{prompt_file}}, {{session}} and {{attempt}}"}
+			return &UsageError{p + " is no placeholder; there are {{prompt}}, {{prompt_file}}, {{session}}, {{agent_session}} and {{attempt}}"}
 		}
 	}
 	return nil
@@ -118,14 +145,15 @@ func checkPlaceholders(arg string) error {
 
 // values are what the placeholders of one run stand for.
 type values struct {
-	prompt, promptFile, session string
-	attempt                     int
+	prompt, promptFile, session, agentSession string
+
+	attempt int
 }
 
 // expand puts the values into argv: one pass an element, never split again, never expanded again, no shell.
 func expand(argv []string, v values) []string {
 	r := strings.NewReplacer("{{prompt}}", v.prompt, "{{prompt_file}}", v.promptFile,
-		"{{session}}", v.session, "{{attempt}}", strconv.Itoa(v.attempt))
+		"{{session}}", v.session, "{{agent_session}}", v.agentSession, "{{attempt}}", strconv.Itoa(v.attempt))
 	out := make([]string, len(argv))
 	for i, arg := range argv {
 		out[i] = r.Replace(arg)
@@ -140,12 +168,16 @@ func promptRoute(argv []string) (byFile, byStdin bool) {
 	return byFile, !byFile && !strings.Contains(all, "{{prompt}}")
 }
 
-// argv is the command line of an attempt: a continuation resumes where the agent can.
-func (a Agent) argv(attempt int) []string {
-	if attempt > 0 && len(a.Resume) > 0 {
-		return a.Resume
+// argv is the command line of a turn's next run, and whether it resumes: a continuation does where the agent can.
+func (a Agent) argv(t *fsstate.Turn) (argv []string, resumes bool) {
+	if t.Attempts == 0 || t.Fresh || len(a.Resume) == 0 || t.AgentSession == "" && needsSession(a.Resume) {
+		return a.Command, false
 	}
-	return a.Command
+	return a.Resume, true
+}
+
+func needsSession(argv []string) bool {
+	return slices.ContainsFunc(argv, func(arg string) bool { return strings.Contains(arg, "{{agent_session}}") })
 }
 
 // State is how a call of `turn run` ended, from the caller's side.

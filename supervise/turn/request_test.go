@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hermes-supervisor/fsstate"
 )
 
 func TestExpandIsOnePassAnElement(t *testing.T) {
@@ -100,12 +102,24 @@ func TestCheckRefusesWhatCannotBeKeptOrHandedOver(t *testing.T) {
 func TestContinuationResumesWhereTheAgentCan(t *testing.T) {
 	t.Parallel()
 	a := Agent{Command: []string{"start"}, Resume: []string{"resume"}}
-	if !slices.Equal(a.argv(0), a.Command) || !slices.Equal(a.argv(1), a.Resume) {
-		t.Errorf("argv %v, then %v", a.argv(0), a.argv(1))
-	}
-	a.Resume = nil
-	if !slices.Equal(a.argv(1), a.Command) {
-		t.Errorf("without a resume, argv %v", a.argv(1))
+	own := Agent{Command: a.Command, Resume: []string{"resume", "{{agent_session}}"}}
+	for _, c := range []struct {
+		name  string
+		agent Agent
+		turn  fsstate.Turn
+		want  []string
+	}{
+		{"first run", a, fsstate.Turn{}, a.Command},
+		{"continuation", a, fsstate.Turn{Attempts: 1}, a.Resume},
+		{"no way to resume", Agent{Command: a.Command}, fsstate.Turn{Attempts: 1}, a.Command},
+		{"session not known to us", own, fsstate.Turn{Attempts: 1}, a.Command},
+		{"session known", own, fsstate.Turn{Attempts: 1, AgentSession: "x"}, own.Resume},
+		{"session not known to the agent", own, fsstate.Turn{Attempts: 1, AgentSession: "x", Fresh: true}, a.Command},
+	} {
+		got, resumes := c.agent.argv(&c.turn)
+		if !slices.Equal(got, c.want) || resumes != (got[0] == "resume") {
+			t.Errorf("%s: argv %v, resumes %t", c.name, got, resumes)
+		}
 	}
 }
 

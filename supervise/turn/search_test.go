@@ -43,21 +43,21 @@ func TestSearchFindsTheAgentsOwnWordInTheTail(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got, err := h.room.search(instance, events); err != nil || got != c.want {
+		if got, err := h.room.search(instance, Agent{Events: events}); err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
 		}
-		if got, err := h.room.search(instance, Events{}); err != nil || got != (seen{}) {
+		if got, err := h.room.search(instance, Agent{}); err != nil || got != (seen{}) {
 			t.Errorf("%s, for an agent without events: %+v, %v", name, got, err)
 		}
 	}
-	if got, err := h.room.search(ident.NewInstance(), events); err != nil || got != (seen{}) {
+	if got, err := h.room.search(ident.NewInstance(), Agent{Events: events}); err != nil || got != (seen{}) {
 		t.Errorf("no output: %+v, %v", got, err)
 	}
 	fifo := ident.NewInstance()
 	if err := os.Mkdir(h.room.Store.Path(fsstate.Run, fifo+".out"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.room.search(fifo, events); err == nil {
+	if _, err := h.room.search(fifo, Agent{Events: events}); err == nil {
 		t.Error("what is no file was searched")
 	}
 }

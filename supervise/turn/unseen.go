@@ -17,7 +17,7 @@ func (j *job) findEnd(st *standing) error {
 		t.Phase != fsstate.PhaseRunning && t.Phase != fsstate.PhaseIntended {
 		return nil
 	}
-	found, err := j.Room.search(t.Owner.Instance, j.Request.Agent.Events)
+	found, err := j.Room.search(t.Owner.Instance, j.Request.Agent)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (j *job) findEnd(st *standing) error {
 		t.Phase = fsstate.PhaseConcluded
 		t.End = &fsstate.End{Code: end.Code, Signal: end.Signal, Reason: string(reason), At: time.Now().UTC()}
 		t.Receipt = j.receipt()
-	case policy.ExitCrashed, policy.ExitBusy, policy.ExitDrained, policy.ExitRateLimited:
+	case policy.ExitCrashed, policy.ExitBusy, policy.ExitDrained, policy.ExitRateLimited, policy.ExitUnknownSession:
 		t.Crash, t.Unobserved = crashOf(end, reason), false
 		st.facts.EndUnobserved = false
 	}

@@ -66,24 +66,64 @@ func (a Agent) check() *fault {
 			return f
 		}
 	}
+	for i, element := range a.Args {
+		if name := unknownPlaceholder(element, placeholders); name != "" || strings.Contains(element, argsPlaceholder) || strings.ContainsRune(element, 0) {
+			return &fault{key: "args", problem: fmt.Sprintf("element %d %.60q: has a NUL character, or {{ that is no placeholder of an argument", i+1, element)}
+		}
+	}
 	for _, event := range []struct{ key, pattern string }{
 		{"end_event", a.EndEvent},
 		{"error_event", a.ErrorEvent},
 		{"busy_event", a.BusyEvent},
 		{"rate_limit_event", a.RateLimitEvent},
+		{"session_event", a.SessionEvent},
+		{"unknown_session_event", a.UnknownSessionEvent},
 	} {
 		if problem := checkPattern(event.pattern); problem != "" {
 			return &fault{key: event.key, problem: problem}
 		}
 	}
-	if f := checkEnv(a.Env, a.UnsetEnv); f != nil {
-		return f
+	for _, f := range []*fault{
+		a.checkSession(),
+		oneOf("stop_signal", a.StopSignal, "TERM", "INT", "QUIT", "HUP", "USR1", "USR2", "KILL"),
+		oneOf("stop_scope", a.StopScope, ScopeLeader, ScopeGroup),
+		checkEnv(a.Env, a.UnsetEnv),
+		checkExits("crash_exit", a.CrashExit, "concluded_exit", a.ConcludedExit),
+		checkExits("crash_exit", a.CrashExit, "unknown_session_exit", a.UnknownSessionExit),
+	} {
+		if f != nil {
+			return f
+		}
 	}
-	return checkExits("crash_exit", a.CrashExit, "concluded_exit", a.ConcludedExit)
+	return nil
+}
+
+// checkSession checks what is said of the agent's own sessions.
+func (a Agent) checkSession() *fault {
+	uses := slices.ContainsFunc(a.Resume, func(element string) bool { return strings.Contains(element, "{{agent_session}}") })
+	starts := slices.ContainsFunc(a.Command, func(element string) bool { return strings.Contains(element, "{{agent_session}}") })
+	switch {
+	case a.SessionID != "" && a.SessionID != SessionChosen && a.SessionID != SessionTold:
+		return oneOf("session_id", a.SessionID, SessionChosen, SessionTold)
+	case a.FreshSession != "" && a.FreshSession != FreshSame && a.FreshSession != FreshNew:
+		return oneOf("fresh_session", a.FreshSession, FreshSame, FreshNew)
+	case a.SessionID == SessionTold && a.SessionEvent == "":
+		return &fault{key: "session_event", other: "session_id", problem: `is needed where session_id = "told"`}
+	case a.SessionID == SessionTold && regexp.MustCompile(a.SessionEvent).NumSubexp() == 0:
+		return &fault{key: "session_event", problem: "has no group (…) that would be the id"}
+	case a.SessionID == "" && (uses || starts):
+		return &fault{key: "session_id", other: "resume", problem: "is needed where {{agent_session}} is used"}
+	case starts && a.SessionID != SessionChosen:
+		return &fault{key: "command", problem: `has {{agent_session}}, which is known before the first run only where session_id = "chosen"`}
+	}
+	return nil
 }
 
 // Placeholders of an agent's argv, each replaced once by one value, which is never expanded again.
-var placeholders = []string{"{{prompt}}", "{{prompt_file}}", "{{session}}", "{{attempt}}"}
+var placeholders = []string{"{{prompt}}", "{{prompt_file}}", "{{session}}", "{{agent_session}}", "{{attempt}}", argsPlaceholder}
+
+// argsPlaceholder is an element of its own, in whose place Args are put.
+const argsPlaceholder = "{{args}}"
 
 func checkArgv(key string, argv, known []string) *fault {
 	for i, element := range argv {
@@ -98,6 +138,9 @@ func checkArgv(key string, argv, known []string) *fault {
 			f := problem("%s", placeholderProblem(name, known))
 			f.nearest = nearestPlaceholder(name, known)
 			return f
+		}
+		if strings.Contains(element, argsPlaceholder) && element != argsPlaceholder {
+			return problem("%s stands for several arguments, so it is an element of its own", argsPlaceholder)
 		}
 		if i > 0 {
 			continue

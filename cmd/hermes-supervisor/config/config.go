@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hermes-supervisor/cmd/hermes-supervisor/agents"
 )
 
 // Config is one hermes.toml, checked, with the defaults filled in.
@@ -53,7 +55,7 @@ type Agent struct {
 	// Command is the argv of a first run, required: no shell, one expansion per element, {{prompt}}, {{prompt_file}},
 	// {{session}} and {{attempt}} in any element but the program's. Without {{prompt}} and {{prompt_file}} the prompt
 	// comes by stdin. Every user of the machine can read a running program's argv: a prompt in {{prompt}} is no secret.
-	// The program is an absolute path or a name that PATH finds: a relative path would let the working directory, where
+	// {{agent_session}} is one of them too, and {{args}} as an element of its own. The program is an absolute path or a name that PATH finds: a relative path would let the working directory, where
 	// agents write, say what runs.
 	Command []string `toml:"command"`
 	// Resume is the argv of a continuation, by the same rules. Empty: Command.
@@ -71,6 +73,22 @@ type Agent struct {
 	BusyEvent string `toml:"busy_event,omitempty"`
 	// RateLimitEvent, on stdout or stderr, with a non-zero exit: the provider asks to wait; no crash.
 	RateLimitEvent string `toml:"rate_limit_event,omitempty"`
+	// Args stand where Command and Resume have the element {{args}}: what every run gets (model, tools, sandbox).
+	Args []string `toml:"args"`
+	// SessionID says where the agent's own id of a session comes from: SessionChosen, SessionTold, or "" where it has none
+	// that is of use. Command and Resume have it as {{agent_session}}; a Resume that has it is used once it is known.
+	SessionID string `toml:"session_id,omitempty"`
+	// SessionEvent, on stdout or stderr: its first group is that id, where it is told.
+	SessionEvent string `toml:"session_event,omitempty"`
+	// UnknownSessionEvent, on stdout or stderr, and UnknownSessionExit, of a run of Resume that ended without success: the
+	// agent does not know the session. It is started afresh, with the original prompt.
+	UnknownSessionEvent string `toml:"unknown_session_event,omitempty"`
+	UnknownSessionExit  []int  `toml:"unknown_session_exit"`
+	// FreshSession says which id such a fresh start gets, where it is chosen: FreshSame (default) or FreshNew.
+	FreshSession string `toml:"fresh_session,omitempty"`
+	// StopSignal is how a shutdown ends the agent, as Service's: TERM (default)…, to StopScope, ScopeGroup by default.
+	StopSignal string `toml:"stop_signal"`
+	StopScope  string `toml:"stop_scope"`
 	// CrashExit are exit codes that are a crash, ConcludedExit those that are not; none is in both.
 	CrashExit     []int `toml:"crash_exit"`
 	ConcludedExit []int `toml:"concluded_exit"`
@@ -96,12 +114,24 @@ func defaults(path string) Config {
 	}
 }
 
-// Agent returns what the name runs, or an *UnknownAgentError.
+// Where the id of an agent's own session comes from, and which one a fresh start gets.
+const (
+	SessionChosen = "chosen" // we choose a UUID
+	SessionTold   = "told"   // the agent tells it
+	FreshSame     = "same"
+	FreshNew      = "new"
+)
+
+// Agent returns what the name runs: as the file says, else as the built-in preset does. The error is an
+// *UnknownAgentError.
 func (c Config) Agent(name string) (Agent, error) {
 	if a, ok := c.Agents[name]; ok {
 		return a, nil
 	}
-	return Agent{}, &UnknownAgentError{File: c.Path, Name: name, Known: slices.Sorted(maps.Keys(c.Agents))}
+	if a, ok := preset(name); ok {
+		return a, nil
+	}
+	return Agent{}, &UnknownAgentError{File: c.Path, Name: name, Known: slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(c.Agents)), agents.Names()...))))}
 }
 
 // UnknownAgentError is the answer to an agent's name that the configuration does not have. Exit code 78.

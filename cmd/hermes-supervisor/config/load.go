@@ -59,7 +59,7 @@ func decode(path, text string, around *surroundings) (Config, error) {
 		case "service":
 			c.Services, err = doc.services(at, value, c.Restart)
 		case "agent":
-			err = doc.agents(at, value, c.Agents)
+			err = doc.agents(at, value, c.Agents, preset)
 		case "handoff":
 			err = doc.handoff(at, value, &c.Handoff)
 		default:
@@ -92,9 +92,10 @@ func (d *document) restart(path []string, value any, into *Restart) error {
 	return nil
 }
 
-func (d *document) agents(path []string, value any, into map[string]Agent) error {
+// agents reads [agent.NAME]: the keys of each over what is known of that name already.
+func (d *document) agents(path []string, value any, into map[string]Agent, known func(name string) (Agent, bool)) error {
 	return d.named(path, value, "agent", func(at []string, name string, table map[string]any) error {
-		var agent Agent
+		agent := base(name, known)
 		if err := d.fill(at, table, &agent); err != nil {
 			return err
 		}

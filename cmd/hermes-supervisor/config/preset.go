@@ -1,0 +1,50 @@
+package config
+
+import (
+	"slices"
+
+	"hermes-supervisor/cmd/hermes-supervisor/agents"
+)
+
+// preset is a built-in agent, by its name.
+func preset(name string) (Agent, bool) {
+	text, ok := agents.Text(name)
+	if !ok {
+		return Agent{}, false
+	}
+	c, err := decodePreset(name, text)
+	if err != nil {
+		panic("built-in preset: " + err.Error()) // a test loads every one
+	}
+	return c, true
+}
+
+// decodePreset reads a preset as [agent.NAME] of a file is read.
+func decodePreset(name, text string) (Agent, error) {
+	doc, err := parse("agents/"+name+".toml", text)
+	if err != nil {
+		return Agent{}, err
+	}
+	into := map[string]Agent{}
+	if err := doc.agents([]string{"agent"}, doc.root["agent"], into, func(string) (Agent, bool) { return Agent{}, false }); err != nil {
+		return Agent{}, err
+	}
+	return into[name], nil
+}
+
+// base is what the keys of an [agent.NAME] are set over.
+func base(name string, known func(string) (Agent, bool)) Agent {
+	if a, ok := known(name); ok {
+		return a
+	}
+	return Agent{StopSignal: "TERM", StopScope: ScopeGroup}
+}
+
+// Argv is a command line of the agent's with Args in the place of {{args}}.
+func (a Agent) Argv(command []string) []string {
+	i := slices.Index(command, argsPlaceholder)
+	if i < 0 {
+		return command
+	}
+	return slices.Concat(command[:i], a.Args, command[i+1:])
+}

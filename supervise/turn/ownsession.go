@@ -1,0 +1,123 @@
+package turn
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/policy"
+)
+
+// newUUID is a random UUID (RFC 9562, version 4), as agents take it for the id of a session.
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// forgetSession lets go of the agent's own session: the next run has another one, and orders may still name this.
+func forgetSession(t *fsstate.Turn) {
+	if t.AgentSession != "" && !slices.Contains(t.Aliases, t.AgentSession) {
+		t.Aliases = append(slices.Clone(t.Aliases), t.AgentSession)
+	}
+	t.AgentSession = ""
+}
+
+// headSize is where the agent's word on its session is looked for first: it stays in the file whatever is freed behind it.
+const headSize = 64 << 10
+
+// learnSession finds the id of the agent's own session in what its last run has printed.
+func (j *job) learnSession(t *fsstate.Turn) (found bool) {
+	told := j.Request.Agent.Own.Told
+	if told == nil || t.AgentSession != "" || t.Owner.Instance == "" {
+		return false
+	}
+	for _, suffix := range []string{".out", ".err"} {
+		if id := j.Room.told(told, t.Owner.Instance+suffix); id != "" {
+			t.AgentSession = id
+			return true
+		}
+	}
+	return false
+}
+
+// told is the first group of the first line that matches, in the head of a run's file or in its tail.
+func (r *Room) told(re *regexp.Regexp, name string) string {
+	f, err := r.Store.OpenRun(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close() //nolint:errcheck // read only
+	head, err := io.ReadAll(io.NewSectionReader(f, 0, headSize))
+	if err != nil {
+		return ""
+	}
+	if id := firstGroup(re, head); id != "" || len(head) < headSize {
+		return id
+	}
+	tail, err := r.tail(name)
+	if err != nil {
+		return ""
+	}
+	return firstGroup(re, tail)
+}
+
+func firstGroup(re *regexp.Regexp, text []byte) string {
+	for line := range bytes.Lines(text) {
+		if m := re.FindSubmatch(bytes.TrimRight(line, "\r\n")); len(m) > 1 && len(m[1]) > 0 {
+			return string(m[1])
+		}
+	}
+	return ""
+}
+
+// noteSession writes the agent's own session into the marker as soon as it is known: an interrupt may name it, and so may
+// the continuation of whoever comes after us.
+func (j *job) noteSession(ctx context.Context) {
+	t := *j.turn
+	if !j.learnSession(&t) {
+		return
+	}
+	err := j.update(ctx, "session", func(now *fsstate.Turn) error {
+		if now.AgentSession != "" {
+			return nil
+		}
+		now.AgentSession = t.AgentSession
+		return j.put(now, "bound", "")
+	})
+	if err != nil {
+		j.Say("the agent's session is not recorded yet: %v", err)
+	}
+}
+
+// startAfresh follows a run that was to resume a session which its agent does not know, as when it was killed in its
+// first second: the same attempt once more, without resuming. The run never began, so no attempt is charged.
+func (j *job) startAfresh(ctx context.Context, e ending, reason policy.Reason) (*Outcome, error) {
+	if err := j.closeRun(ctx); err != nil {
+		return j.leave(ctx, e, reason, err.Error())
+	}
+	j.Say("%s: starting it afresh with the original prompt", reason.Text())
+	var out *Outcome
+	err := j.insist(ctx, "start afresh", func() error {
+		return j.update(ctx, "start afresh", func(t *fsstate.Turn) (err error) {
+			if t.Phase == fsstate.PhaseStopping {
+				out, err = j.retire(t)
+				return err
+			}
+			j.Room.note(t, "unknown-session", fsstate.PhaseRunning, string(reason), &e.Code)
+			if own := j.Request.Agent.Own; own.NewID || !own.Chosen {
+				forgetSession(t)
+			}
+			t.Attempts--
+			return j.relaunchFresh(ctx, t)
+		})
+	})
+	return j.settled(ctx, out, err)
+}
