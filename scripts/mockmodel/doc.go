@@ -10,8 +10,16 @@
 //     it was over, whether by our last byte or because the peer went away. Two agents at work at once show as two
 //     requests that overlap.
 //
-// It does not judge what it is asked, keeps no conversation, calls no tools, checks no key, and never listens on
-// anything but the loopback.
+// It does not judge what it is asked, keeps no conversation, runs no tools (it has the agent run one that the script
+// names), checks no key, and never listens on anything but the loopback.
 //
-// One file per wire format: responses.go is OpenAI's Responses API.
+// Agents ask more than their turns need: a title for the session, the number of tokens, the list of models. Those take no
+// answer from the script and are no part of its log; side.go tells them apart.
+//
+// One file per wire format, all served at once:
+//
+//	responses.go    OpenAI's Responses API         Codex
+//	messages.go     Anthropic's Messages API       Claude Code
+//	gemini.go       Google's Gemini API            Gemini CLI
+//	completions.go  OpenAI's Chat Completions API  opencode, Goose, Hermes, Aider
 package mockmodel

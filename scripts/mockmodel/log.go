@@ -10,15 +10,19 @@ import (
 
 // A Request is one request as the server saw it. The times are of one clock, so those of two requests can be compared.
 type Request struct {
-	N      int     `json:"n"` // 1 for the first request of this server
-	API    string  `json:"api,omitempty"`
-	Method string  `json:"method"`
-	Path   string  `json:"path"`
-	Remote string  `json:"remote"`          // the peer's address: one process, or one connection of it
-	Inputs []Input `json:"inputs"`          // everything the model was told, in order
-	Answer Answer  `json:"answer"`          // what the script had for it
-	State  State   `json:"state"`           // how far it has come
-	Error  string  `json:"error,omitempty"` // why a request was not understood
+	N         int      `json:"n"`               // 1 for the first turn's request of this server, and for the first beside a turn
+	API       string   `json:"api,omitempty"`   // the wire format: "responses", "messages", "gemini", "completions"
+	Agent     string   `json:"agent,omitempty"` // which agent asks, where it says so: "claude", "codex", …
+	UserAgent string   `json:"user_agent,omitempty"`
+	Method    string   `json:"method"`
+	Path      string   `json:"path"`
+	Remote    string   `json:"remote"` // the peer's address: one process, or one connection of it
+	Model     string   `json:"model,omitempty"`
+	Tools     []string `json:"tools,omitempty"` // the names of those that the model may call
+	Inputs    []Input  `json:"inputs"`          // everything the model was told, in order
+	Answer    Answer   `json:"answer"`          // what the script had for it
+	State     State    `json:"state"`           // how far it has come
+	Error     string   `json:"error,omitempty"` // why a request was not understood
 
 	Start   time.Time `json:"start"`            // the request's head was read
 	End     time.Time `json:"end,omitzero"`     // the last byte was written, or the peer was found gone; zero while it is open
@@ -28,17 +32,16 @@ type Request struct {
 
 // An Input is one text that the model was told.
 type Input struct {
-	Role string `json:"role"` // "instructions", "user", "assistant", … ; the item's type where it has no role
+	Role string `json:"role"` // "instructions", "user", "assistant", "tool"; the item's type where it has no role
 	Text string `json:"text"`
 }
 
 // A State is how far an answer has come.
 type State int
 
-// The states of a request. Only the first three are open.
+// The states of a request. Only the first two are open.
 const (
-	Reading   State = iota // the request is being read
-	Streaming              // the answer is being written
+	Streaming State = iota // the answer is being written
 	Stalling               // the first half is written, the rest waits for Release
 	Completed              // the whole answer was written
 	WasCut                 // the server closed the connection in mid-answer
@@ -48,7 +51,7 @@ const (
 
 // String names the state.
 func (s State) String() string {
-	names := [...]string{"reading", "streaming", "stalling", "completed", "cut", "refused", "peer gone"}
+	names := [...]string{"streaming", "stalling", "completed", "cut", "refused", "peer gone"}
 	if s < 0 || int(s) >= len(names) {
 		return fmt.Sprintf("State(%d)", int(s))
 	}
@@ -65,6 +68,20 @@ func (r Request) Open() bool { return r.End.IsZero() }
 func (r Request) Holds(part string) bool {
 	return slices.ContainsFunc(r.Inputs, func(in Input) bool { return strings.Contains(in.Text, part) })
 }
+
+// LastUser is the last text that the model was told by the user, "" when there is none. What an agent was given on the
+// command line is such a text by itself; what it adds of its own stands before it.
+func (r Request) LastUser() string {
+	for _, input := range slices.Backward(r.Inputs) {
+		if input.Role == "user" {
+			return input.Text
+		}
+	}
+	return ""
+}
+
+// Offers reports whether the model may call the tool.
+func (r Request) Offers(tool string) bool { return slices.Contains(r.Tools, tool) }
 
 // Overlapping returns the pairs of requests that were open at the same time: each is a proof of two agents at work,
 // where one agent asks one thing at a time.
@@ -84,11 +101,11 @@ func Overlapping(requests []Request) [][2]Request {
 	return pairs
 }
 
-// Requests returns a copy of the log: every request to a wire format of this server, oldest first.
+// Requests returns a copy of the log: every request that is part of a turn, oldest first.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.snapshot()
+	return snapshot(s.requests)
 }
 
 // Strays returns the requests that no wire format answers, such as an agent's search for updates: each was answered 404.
@@ -103,7 +120,7 @@ func (s *Server) Strays() []string {
 func (s *Server) Wait(ctx context.Context, what string, cond func([]Request) bool) error {
 	for {
 		s.mu.Lock()
-		requests, changed := s.snapshot(), s.changed
+		requests, changed := snapshot(s.requests), s.changed
 		s.mu.Unlock()
 		if cond(requests) {
 			return nil
@@ -128,11 +145,11 @@ func Brief(requests []Request) string {
 	return strings.Join(states, ", ")
 }
 
-func (s *Server) snapshot() []Request {
-	requests := make([]Request, 0, len(s.requests))
-	for _, r := range s.requests {
+func snapshot(log []*Request) []Request {
+	requests := make([]Request, 0, len(log))
+	for _, r := range log {
 		copied := *r
-		copied.Inputs = slices.Clone(r.Inputs)
+		copied.Inputs, copied.Tools = slices.Clone(r.Inputs), slices.Clone(r.Tools)
 		requests = append(requests, copied)
 	}
 	return requests

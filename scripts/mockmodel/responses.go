@@ -5,58 +5,67 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 )
 
 // responses is OpenAI's Responses API as a coding agent uses it: POST /v1/responses with "stream": true, answered by
-// server-sent events. The events are those that the API's reference lists for one message of text, in its order.
+// server-sent events. The events are those that the API's reference lists for one message of text and one call of a
+// function, in its order.
 var responses = wire{
 	api:     "responses",
-	path:    "/v1/responses",
-	inputs:  responsesInputs,
-	first:   responsesFirst,
-	rest:    responsesRest,
+	pattern: "POST /v1/responses",
+	read:    responsesRead,
+	stream:  responsesStream,
 	refusal: responsesRefusal,
 }
 
-// object is a JSON object; encoding/json sorts its keys, so equal answers are equal bytes.
-type object = map[string]any
-
-func responsesInputs(body []byte) ([]Input, error) {
+func responsesRead(_ *http.Request, body []byte) (question, error) {
 	var request struct {
+		Model        string          `json:"model"`
 		Instructions string          `json:"instructions"`
 		Input        json.RawMessage `json:"input"`
 		Stream       bool            `json:"stream"`
+		Tools        []struct {
+			Type string `json:"type"`
+			Name string `json:"name"`
+		} `json:"tools"`
 	}
 	if err := json.Unmarshal(body, &request); err != nil {
-		return nil, fmt.Errorf("decode responses request: %w", err)
+		return question{}, fmt.Errorf("decode responses request: %w", err)
 	}
 	if !request.Stream {
-		return nil, errors.New(`responses request without "stream": true: only streams are answered`)
+		return question{}, errors.New(`responses request without "stream": true: only streams are answered`)
 	}
-	var inputs []Input
+	q := question{model: request.Model, stream: true}
+	for _, tool := range request.Tools {
+		if tool.Name == "" { // one that the provider runs
+			tool.Name = tool.Type
+		}
+		q.tools = append(q.tools, tool.Name)
+	}
 	if request.Instructions != "" {
-		inputs = append(inputs, Input{Role: "instructions", Text: request.Instructions})
+		q.inputs = append(q.inputs, Input{Role: "instructions", Text: request.Instructions})
 	}
 	var text string
 	if json.Unmarshal(request.Input, &text) == nil {
-		return append(inputs, Input{Role: "user", Text: text}), nil
+		q.inputs = append(q.inputs, Input{Role: "user", Text: text})
+		return q, nil
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(request.Input, &items); err != nil {
-		return nil, fmt.Errorf("decode input of responses request: %w", err)
+		return question{}, fmt.Errorf("decode input of responses request: %w", err)
 	}
 	for _, item := range items {
 		more, err := responsesItem(item)
 		if err != nil {
-			return nil, err
+			return question{}, err
 		}
-		inputs = append(inputs, more...)
+		q.inputs = append(q.inputs, more...)
 	}
-	return inputs, nil
+	return q, nil
 }
 
-// responsesItem is the texts of one input item. What is no message (a tool's call, its output) is kept as it came: the
-// log shows everything that the model was told.
+// responsesItem is the texts of one input item. What is no message (a tool's call, its output) is kept as it came.
 func responsesItem(item json.RawMessage) ([]Input, error) {
 	var message struct {
 		Type    string          `json:"type"`
@@ -69,70 +78,70 @@ func responsesItem(item json.RawMessage) ([]Input, error) {
 	if message.Role == "" {
 		return []Input{{Role: message.Type, Text: string(item)}}, nil
 	}
-	var text string
-	if json.Unmarshal(message.Content, &text) == nil {
-		return []Input{{Role: message.Role, Text: text}}, nil
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(message.Content, &parts); err != nil {
+	inputs, err := texts(message.Role, message.Content)
+	if err != nil {
 		return nil, fmt.Errorf("decode content of input item of responses request: %w", err)
-	}
-	inputs := make([]Input, 0, len(parts))
-	for _, part := range parts {
-		inputs = append(inputs, Input{Role: message.Role, Text: part.Text})
 	}
 	return inputs, nil
 }
 
-func responsesFirst(n int, half string) []byte {
+func responsesStream(s speech) (first, rest []byte) {
 	var out bytes.Buffer
-	event(&out, object{"type": "response.created", "response": responsesObject(n, "in_progress", nil)})
-	event(&out, object{"type": "response.output_item.added", "output_index": 0, "item": responsesMessage(n, "in_progress", nil)})
+	event(&out, object{"type": "response.created", "response": responsesObject(s, "in_progress", []any{})})
+	event(&out, object{"type": "response.output_item.added", "output_index": 0, "item": responsesMessage(s, "in_progress", []any{})})
 	event(&out, object{
-		"type": "response.content_part.added", "item_id": messageID(n), "output_index": 0, "content_index": 0,
+		"type": "response.content_part.added", "item_id": messageID(s.n), "output_index": 0, "content_index": 0,
 		"part": responsesPart(""),
 	})
-	responsesDelta(&out, n, half)
-	return out.Bytes()
-}
+	responsesDelta(&out, s.n, s.head)
+	first = bytes.Clone(out.Bytes())
 
-func responsesRest(n int, text, half string) []byte {
-	var out bytes.Buffer
-	responsesDelta(&out, n, text[len(half):])
-	done := responsesMessage(n, "completed", []any{responsesPart(text)})
+	out.Reset()
+	responsesDelta(&out, s.n, s.tail)
+	done := responsesMessage(s, "completed", []any{responsesPart(s.text())})
 	event(&out, object{
-		"type": "response.output_text.done", "item_id": messageID(n), "output_index": 0, "content_index": 0, "text": text,
+		"type": "response.output_text.done", "item_id": messageID(s.n), "output_index": 0, "content_index": 0, "text": s.text(),
 	})
 	event(&out, object{
-		"type": "response.content_part.done", "item_id": messageID(n), "output_index": 0, "content_index": 0,
-		"part": responsesPart(text),
+		"type": "response.content_part.done", "item_id": messageID(s.n), "output_index": 0, "content_index": 0,
+		"part": responsesPart(s.text()),
 	})
 	event(&out, object{"type": "response.output_item.done", "output_index": 0, "item": done})
-	completed := responsesObject(n, "completed", []any{done})
+	output := []any{done}
+	if s.tool != nil {
+		output = append(output, responsesCall(&out, s))
+	}
+	completed := responsesObject(s, "completed", output)
 	completed["usage"] = object{
 		"input_tokens": 10, "input_tokens_details": object{"cached_tokens": 0},
 		"output_tokens": 5, "output_tokens_details": object{"reasoning_tokens": 0},
 		"total_tokens": 15,
 	}
 	event(&out, object{"type": "response.completed", "response": completed})
-	return out.Bytes()
+	return first, out.Bytes()
+}
+
+// responsesCall appends the events of a function's call, and returns the finished item.
+func responsesCall(out *bytes.Buffer, s speech) object {
+	arguments := string(encode(s.tool.Arguments))
+	item := func(status, arguments string) object {
+		return object{
+			"type": "function_call", "id": fmt.Sprintf("fc_%d", s.n), "call_id": callID(s.n),
+			"name": s.tool.Name, "arguments": arguments, "status": status,
+		}
+	}
+	id := item("", "")["id"]
+	event(out, object{"type": "response.output_item.added", "output_index": 1, "item": item("in_progress", "")})
+	event(out, object{"type": "response.function_call_arguments.delta", "item_id": id, "output_index": 1, "delta": arguments})
+	event(out, object{"type": "response.function_call_arguments.done", "item_id": id, "output_index": 1, "arguments": arguments})
+	done := item("completed", arguments)
+	event(out, object{"type": "response.output_item.done", "output_index": 1, "item": done})
+	return done
 }
 
 func responsesRefusal(status int) any {
-	kind := "server_error"
-	switch {
-	case status == 401:
-		kind = "invalid_api_key"
-	case status == 429:
-		kind = "rate_limit_exceeded"
-	case status < 500:
-		kind = "invalid_request_error"
-	}
-	return object{"error": object{
-		"message": fmt.Sprintf("mock model refuses with status %d", status), "type": kind, "code": kind, "param": nil,
-	}}
+	kind := refusalKind(status, "invalid_api_key", "rate_limit_exceeded", "invalid_request_error", "server_error")
+	return object{"error": object{"message": refusalText(status), "type": kind, "code": kind, "param": nil}}
 }
 
 func responsesDelta(out *bytes.Buffer, n int, text string) {
@@ -141,31 +150,14 @@ func responsesDelta(out *bytes.Buffer, n int, text string) {
 	})
 }
 
-func responsesObject(n int, status string, output []any) object {
-	if output == nil {
-		output = []any{}
-	}
-	return object{"id": fmt.Sprintf("resp_%d", n), "object": "response", "model": "mock-model", "status": status, "output": output}
+func responsesObject(s speech, status string, output []any) object {
+	return object{"id": fmt.Sprintf("resp_%d", s.n), "object": "response", "model": "mock-model", "status": status, "output": output}
 }
 
-func responsesMessage(n int, status string, content []any) object {
-	if content == nil {
-		content = []any{}
-	}
-	return object{"id": messageID(n), "type": "message", "role": "assistant", "status": status, "content": content}
+func responsesMessage(s speech, status string, content []any) object {
+	return object{"id": messageID(s.n), "type": "message", "role": "assistant", "status": status, "content": content}
 }
 
 func responsesPart(text string) object {
 	return object{"type": "output_text", "text": text, "annotations": []any{}}
-}
-
-func messageID(n int) string { return fmt.Sprintf("msg_%d", n) }
-
-// event appends one server-sent event, named after its type as the API does it.
-func event(out *bytes.Buffer, data object) {
-	encoded, err := json.Marshal(data)
-	if err != nil {
-		panic(err) // built above from strings and numbers
-	}
-	fmt.Fprintf(out, "event: %s\ndata: %s\n\n", data["type"], encoded)
 }

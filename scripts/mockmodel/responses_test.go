@@ -23,16 +23,16 @@ func TestResponsesInputForms(t *testing.T) {
 			`{"stream":true,"input":[{"type":"function_call_output","call_id":"c","output":"ls"}]}`,
 			[]Input{{"function_call_output", `{"type":"function_call_output","call_id":"c","output":"ls"}`}},
 		},
-		"part without text": {
+		"part without text as it came": {
 			`{"stream":true,"input":[{"role":"user","content":[{"type":"input_image","image_url":"x"}]}]}`,
-			[]Input{{"user", ""}},
+			[]Input{{"input_image", `{"type":"input_image","image_url":"x"}`}},
 		},
 	} {
-		got, err := responsesInputs([]byte(c.body))
+		q, err := responsesRead(nil, []byte(c.body))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
+		if diff := cmp.Diff(c.want, q.inputs); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

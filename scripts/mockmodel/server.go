@@ -2,7 +2,6 @@ package mockmodel
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,18 +14,6 @@ import (
 // maxBody bounds a request. A real one is some tens of kilobytes: instructions, tools and the conversation.
 const maxBody = 64 << 20
 
-// A wire is one provider's format.
-type wire struct {
-	api    string
-	path   string
-	inputs func(body []byte) ([]Input, error)
-	// first and rest are the bytes of an answer up to the middle of its text and from there to its end.
-	first func(n int, half string) []byte
-	rest  func(n int, text, half string) []byte
-	// refusal is the body of an error status.
-	refusal func(status int) any
-}
-
 // A Server answers model requests from a script and logs them. Make one with Start.
 type Server struct {
 	http     *http.Server
@@ -37,10 +24,11 @@ type Server struct {
 
 	mu       sync.Mutex
 	script   []Answer
-	always   Answer // when the script is empty
-	requests []*Request
+	always   Answer     // when the script is empty
+	requests []*Request // of turns
+	sides    []*Request // beside them
 	strays   []string
-	changed  chan struct{} // closed and replaced at every change of requests
+	changed  chan struct{} // closed and replaced at every change of the above
 	released chan struct{} // closed and replaced by Release
 }
 
@@ -62,8 +50,11 @@ func Start(ctx context.Context) (*Server, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", s.stray)
-	for _, w := range []wire{responses} {
-		mux.HandleFunc("POST "+w.path, func(rw http.ResponseWriter, r *http.Request) { s.answer(w, rw, r) })
+	for _, w := range wires {
+		mux.HandleFunc(w.pattern, func(rw http.ResponseWriter, r *http.Request) { s.answer(w, rw, r) })
+	}
+	for pattern, body := range harmless {
+		mux.HandleFunc(pattern, func(rw http.ResponseWriter, _ *http.Request) { sendJSON(rw, body) })
 	}
 	s.http = &http.Server{
 		Handler:           mux,
@@ -113,33 +104,33 @@ func (s *Server) Release() {
 
 // answer serves one model request.
 func (s *Server) answer(w wire, rw http.ResponseWriter, r *http.Request) {
-	request, released := s.admit(w, r)
+	arrived := time.Now()
 	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxBody))
-	var inputs []Input
+	var q question
 	if err == nil {
-		inputs, err = w.inputs(body)
+		q, err = w.read(r, body)
 	}
-	text := request.Answer.Text
-	if text == "" {
-		text = DefaultText
+	if q.harmless != nil {
+		sendJSON(rw, q.harmless)
+		return
 	}
-	half, _ := halves(text)
-
-	switch status := request.Answer.Status; {
+	request, released := s.admit(w, r, q, arrived, err)
+	switch {
 	case err != nil:
-		s.update(func() { request.Error = err.Error() })
 		s.refuse(w, rw, r, request, http.StatusBadRequest)
 		return
-	case status != 0:
-		s.update(func() { request.Inputs = inputs })
-		s.refuse(w, rw, r, request, status)
+	case request.Answer.Status != 0:
+		s.refuse(w, rw, r, request, request.Answer.Status)
 		return
 	}
 
-	s.update(func() { request.Inputs, request.State = inputs, Streaming })
-	rw.Header().Set("Content-Type", "text/event-stream")
-	rw.Header().Set("Cache-Control", "no-cache")
-	if err := send(rw, w.first(request.N, half)); err != nil {
+	first, rest := w.answer(q, request.Answer.speech(request.N, q.model))
+	rw.Header().Set("Content-Type", "application/json")
+	if q.stream {
+		rw.Header().Set("Content-Type", "text/event-stream")
+		rw.Header().Set("Cache-Control", "no-cache")
+	}
+	if err := send(rw, first); err != nil {
 		s.abort(request)
 	}
 	switch request.Answer.Ending {
@@ -156,7 +147,8 @@ func (s *Server) answer(w wire, rw http.ResponseWriter, r *http.Request) {
 			s.abort(request)
 		}
 	}
-	if err := send(rw, w.rest(request.N, text, half)); err != nil || r.Context().Err() != nil {
+	// Asked before the last bytes, not after them: Codex hangs up as soon as it has the event that ends the answer.
+	if r.Context().Err() != nil || send(rw, rest) != nil {
 		s.abort(request)
 	}
 	s.end(request, Completed)
@@ -177,29 +169,38 @@ func (s *Server) abort(request *Request) {
 
 // admit logs a request and takes its answer from the script. The channel is taken here, before anyone can see the
 // request stall: a Release that follows that sight must reach it.
-func (s *Server) admit(w wire, r *http.Request) (*Request, <-chan struct{}) {
-	request := &Request{API: w.api, Method: r.Method, Path: r.URL.Path, Remote: r.RemoteAddr, Start: time.Now()}
+func (s *Server) admit(w wire, r *http.Request, q question, arrived time.Time, problem error) (*Request, <-chan struct{}) {
+	request := &Request{
+		API: w.api, Method: r.Method, Path: r.URL.Path, Remote: r.RemoteAddr,
+		UserAgent: r.UserAgent(), Agent: agentOf(r.UserAgent(), q.inputs),
+		Model: q.model, Tools: q.tools, Inputs: q.inputs,
+		State: Streaming, Start: arrived,
+	}
+	if problem != nil {
+		request.Error = problem.Error()
+	}
 	var released <-chan struct{}
 	s.update(func() {
-		request.Answer = s.always
-		if len(s.script) > 0 {
+		log := &s.requests
+		switch {
+		case problem == nil && side(request.UserAgent, request.Agent, q):
+			log, request.Answer = &s.sides, sideAnswer(q)
+		case len(s.script) > 0:
 			request.Answer, s.script = s.script[0], s.script[1:]
+		default:
+			request.Answer = s.always
 		}
-		s.requests = append(s.requests, request)
-		request.N = len(s.requests)
+		*log = append(*log, request)
+		request.N = len(*log)
 		released = s.released
 	})
 	return request, released
 }
 
 func (s *Server) refuse(w wire, rw http.ResponseWriter, r *http.Request, request *Request, status int) {
-	body, err := json.Marshal(w.refusal(status))
-	if err != nil {
-		panic(err) // maps of strings
-	}
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(status)
-	if err := send(rw, body); err != nil || r.Context().Err() != nil {
+	if r.Context().Err() != nil || send(rw, encode(w.refusal(status))) != nil {
 		s.abort(request)
 	}
 	s.end(request, Refused)

@@ -99,6 +99,24 @@ func TestPeerThatGoesAwayMidAnswerIsLogged(t *testing.T) {
 	}
 }
 
+// Codex does so.
+func TestPeerThatGoesAwayAfterTheLastEventHasAWholeAnswer(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for n := range 20 {
+		ctx, hangUp := context.WithCancel(t.Context())
+		body := do(ctx, t, http.MethodPost, s.URL()+"/v1/responses", prompt).body
+		for e := (sse{}); e.Type != "response.completed"; {
+			var err error
+			if e, err = nextEvent(t, body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		hangUp()
+		waitState(t, s, n+1, Completed)
+	}
+}
+
 func TestCutAnswerBreaksTheConnection(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -142,50 +160,6 @@ func TestScriptIsUsedUpInOrder(t *testing.T) {
 	}
 }
 
-func TestOverlappingSeesTwoAgentsAtOnce(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	s.Script(Answer{}, Answer{Ending: Stall}, Answer{})
-	for range 3 { // the second is still open when the third comes
-		response := ask(t, s, prompt)
-		if len(s.Requests()) != 2 {
-			readEvents(t, response.body)
-		}
-	}
-	waitState(t, s, 3, Completed)
-	pairs := Overlapping(s.Requests())
-	if len(pairs) != 1 || pairs[0][0].N != 2 || pairs[0][1].N != 3 {
-		t.Errorf("overlapping pairs = %+v, want requests 2 and 3", pairs)
-	}
-}
-
-func TestOverlappingByTime(t *testing.T) {
-	t.Parallel()
-	epoch := time.Unix(0, 0)
-	at := func(start, end int) Request {
-		r := Request{Start: epoch.Add(time.Duration(start))}
-		if end > 0 {
-			r.End = epoch.Add(time.Duration(end))
-		}
-		return r
-	}
-	for name, c := range map[string]struct {
-		requests []Request
-		want     int
-	}{
-		"one after the other":     {[]Request{at(1, 2), at(2, 3)}, 0},
-		"one within the other":    {[]Request{at(1, 9), at(2, 3)}, 1},
-		"logged the other way":    {[]Request{at(2, 3), at(1, 9)}, 1},
-		"the first never ended":   {[]Request{at(1, 0), at(5, 6)}, 1},
-		"the second has not yet":  {[]Request{at(1, 2), at(5, 0)}, 0},
-		"three in a row and over": {[]Request{at(1, 4), at(3, 6), at(5, 8)}, 2},
-	} {
-		if got := len(Overlapping(c.requests)); got != c.want {
-			t.Errorf("%s: %d pairs, want %d", name, got, c.want)
-		}
-	}
-}
-
 func TestCloseEndsStalledAnswers(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -199,32 +173,6 @@ func TestCloseEndsStalledAnswers(t *testing.T) {
 		t.Error("a stalled answer ended as if it were whole")
 	}
 	waitState(t, s, 1, WasCut)
-}
-
-func TestOtherPathsAreStrays(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	response := do(t.Context(), t, http.MethodGet, s.URL()+"/v1/models", "")
-	if response.status != http.StatusNotFound {
-		t.Errorf("status %d, want 404", response.status)
-	}
-	if diff := cmp.Diff([]string{"GET /v1/models"}, s.Strays()); diff != "" {
-		t.Errorf("strays (-want +got):\n%s", diff)
-	}
-	if requests := s.Requests(); len(requests) != 0 {
-		t.Errorf("a stray is logged as a model request: %+v", requests)
-	}
-}
-
-func TestWaitSaysWhatItWaitedFor(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	err := s.Wait(ctx, "an answer", func([]Request) bool { return false })
-	if !errors.Is(err, context.Canceled) || err.Error() != "wait for an answer at the mock model (no requests): context canceled" {
-		t.Errorf("Wait: %v", err)
-	}
 }
 
 func start(t *testing.T) *Server {
@@ -254,6 +202,11 @@ func do(ctx context.Context, t *testing.T, method, url, body string) reply {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return deliver(t, request)
+}
+
+func deliver(t *testing.T, request *http.Request) reply {
+	t.Helper()
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
