@@ -95,6 +95,9 @@ func (a Agent) check() *fault {
 			return f
 		}
 	}
+	if f := a.Hooks.check(); f != nil {
+		return f.under("hooks")
+	}
 	return nil
 }
 

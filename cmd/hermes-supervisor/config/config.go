@@ -92,6 +92,11 @@ type Agent struct {
 	// CrashExit are exit codes that are a crash, ConcludedExit those that are not; none is in both.
 	CrashExit     []int `toml:"crash_exit"`
 	ConcludedExit []int `toml:"concluded_exit"`
+	// Unattended says that turns which the agent reports by its hooks may be continued without a person, as those are
+	// that were started by `turn run`. Default: false, since somebody may be sitting at it.
+	Unattended bool `toml:"unattended"`
+	// Hooks is how the agent reports its own turns; nil where it cannot.
+	Hooks *Hooks `toml:"hooks"`
 }
 
 // defaults is the configuration of an empty file.

@@ -84,6 +84,7 @@ func TestTheExampleStatesEveryKey(t *testing.T) {
 		{"[service.ready]", Ready{}, ""},
 		{"[service.health]", Health{}, ""},
 		{"[agent.codex]", Agent{}, "command end_event error_event"},
+		{"[agent.codex.hooks]", Hooks{}, ""},
 		{"[handoff]", Handoff{}, all},
 		{"[handoff.platform.telegram]", Platform{}, ""},
 	} {
@@ -98,6 +99,9 @@ func TestTheExampleStatesEveryKey(t *testing.T) {
 				continue
 			case "restart", "limits", "ready", "health":
 				section(t, text, "[service."+key+"]")
+				continue
+			case "hooks":
+				section(t, text, "[agent.codex.hooks]")
 				continue
 			case "platform":
 				section(t, text, "[handoff.platform.telegram]")
@@ -146,6 +150,7 @@ func TestTheExampleLoadsWithEveryKeySwitchedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	statesDefaults(t, Agent{}, c.Agents["codex"])
+	statesDefaults(t, Hooks{}, *c.Agents["codex"].Hooks, "Files")
 	s := c.Services[0]
 	statesDefaults(t, DefaultService(defaultRestart()), s, "Restart")
 	statesDefaults(t, Limits{}, s.Limits)
@@ -185,7 +190,7 @@ func TestTheExamplesAlternativesLoad(t *testing.T) {
 		}
 		tried++
 	}
-	if tried != 9 {
+	if tried != 10 {
 		t.Errorf("%d alternatives", tried)
 	}
 }

@@ -43,6 +43,13 @@ func (d *document) set(path []string, v, dst any) error {
 	case **Health:
 		*dst = defaultHealth()
 		return d.fill(path, v, *dst)
+	case **Hooks:
+		hooks := Hooks{}
+		if *dst != nil { // a preset's: the file's keys are set over them
+			hooks = **dst
+		}
+		*dst = &hooks
+		return d.fill(path, v, *dst)
 	case *[]string:
 		return array(d, path, v, dst, "an array of strings")
 	case *[]int:
