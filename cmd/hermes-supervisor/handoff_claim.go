@@ -70,11 +70,10 @@ func claimerFor(pid int) (ident.Ident, error) {
 	}
 	if pid == 0 {
 		pid = os.Getppid()
-		name, is := turn.Shell(pid)
-		if base := filepath.Base(name); slices.Contains(wrappers, base) {
+		if base := filepath.Base(process.Name(pid)); slices.Contains(wrappers, base) {
 			return ident.Ident{}, &turn.UsageError{Problem: fmt.Sprintf("the caller is %s, which ends with this command, and the handoff fails when the claimer ends: give --pid with the process id of the program that delivers it", base)}
 		}
-		if is {
+		if name := process.Shell(pid); name != "" {
 			return ident.Ident{}, &turn.UsageError{Problem: fmt.Sprintf("the caller is a shell (%s), and the handoff fails when the claimer ends: give --pid $$ where the script delivers it, or the process id of the program that does", name)}
 		}
 	}

@@ -1,12 +1,12 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -26,6 +26,9 @@ type Report struct {
 	Source      string
 	Unattended  bool
 	RotatedFrom string // the session had this key until now: the open turn gets a second key, nothing begins
+	// AgentSession is the agent's own id of the session, where that is not Session itself.
+	AgentSession string
+	Cwd          string // where the agent works; "" is where the caller does
 	// HERMES_SUPERVISOR_INSTANCE and HERMES_SUPERVISOR_SESSION of the caller: set under a keeper.
 	KeeperInstance, KeeperSession string
 }
@@ -72,11 +75,14 @@ func (r *Room) Begin(ctx context.Context, b Report) (Begun, error) {
 	if err := r.makeRoom(b.Session, st, owner); err != nil {
 		return "", err
 	}
-	cwd, _ := os.Getwd() // for `turn resume`; a caller without one has none to come back to
+	cwd := b.Cwd
+	if cwd == "" {
+		cwd, _ = os.Getwd() // for `turn resume`; a caller without one has none to come back to
+	}
 	now := time.Now().UTC()
 	t := &fsstate.Turn{
 		Session: b.Session, Phase: fsstate.PhaseRunning, Prompt: b.Prompt, Source: b.Source, Agent: b.Agent, Cwd: cwd,
-		AutoContinue: true, StartedAt: now, LaunchedAt: now, Owner: owner, Unattended: b.Unattended, Verified: true,
+		AgentSession: b.AgentSession, AutoContinue: true, StartedAt: now, LaunchedAt: now, Owner: owner, Unattended: b.Unattended, Verified: true,
 	}
 	if err := r.files().Fits(t); err != nil {
 		return "", err
@@ -120,13 +126,20 @@ func (r *Room) bind(ctx context.Context, b Report) (Begun, error) {
 	if err != nil {
 		return "", err
 	}
+	own := cmp.Or(b.AgentSession, b.Session)
+	switch {
+	case t.AgentSession == own: // bound already: a hook comes with every prompt, and an id only ever stays
+		return BegunAnnotated, nil
+	case t.AgentSession != "", b.Agent != "" && t.Agent != "" && b.Agent != t.Agent:
+		return BegunIgnored, nil
+	}
 	begun := BegunAnnotated
 	err = r.annotate(ctx, b.KeeperSession, func(t *fsstate.Turn) {
 		switch {
-		case t.Owner.Instance != b.KeeperInstance || t.AgentSession != "" && t.AgentSession != b.Session:
+		case t.Owner.Instance != b.KeeperInstance || t.AgentSession != "" && t.AgentSession != own:
 			begun = BegunIgnored
 		default:
-			t.AgentSession = b.Session
+			t.AgentSession = own
 		}
 	})
 	return begun, err
@@ -170,6 +183,11 @@ func (r *Room) End(ctx context.Context, key string) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	return r.endReported(ctx, session)
+}
+
+// endReported is End for the key that the turn began with.
+func (r *Room) endReported(ctx context.Context, session string) (ended bool, err error) {
 	unlock, err := r.lock(ctx, session, "turn end")
 	if err != nil {
 		return false, err
@@ -187,15 +205,6 @@ func (r *Room) End(ctx context.Context, key string) (ended bool, err error) {
 	return true, r.remove(t, "removed", policy.ReasonConcluded)
 }
 
-// shells run hooks and are no agents: a marker that names one would live and die with the wrong process.
-var shells = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "busybox", "tcsh", "csh", "cmd.exe", "powershell.exe", "pwsh", "pwsh.exe"}
-
-// Shell tells whether a process is a shell, and its name.
-func Shell(pid int) (name string, is bool) {
-	name = process.Name(pid)
-	return name, slices.Contains(shells, filepath.Base(name))
-}
-
 // reporter is the identity of the agent that reports a turn.
 func reporter(pid int) (ident.Ident, error) {
 	ok, err := process.IsAncestor(pid)
@@ -205,7 +214,7 @@ func reporter(pid int) (ident.Ident, error) {
 	if !ok {
 		return ident.Ident{}, &UsageError{fmt.Sprintf("--pid %d is no ancestor of this command: name the agent that reports its turn", pid)}
 	}
-	if name, is := Shell(pid); is {
+	if name := process.Shell(pid); name != "" {
 		return ident.Ident{}, &UsageError{fmt.Sprintf("--pid %d is a shell (%s): name the agent itself, or start the hook with exec", pid, name)}
 	}
 	return ident.Of(pid, "")

@@ -1,0 +1,162 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/supervise/process"
+)
+
+// HookEvent is what an event of an agent's hook says about a turn.
+type HookEvent int
+
+// The events of hooks. The zero one says nothing.
+const (
+	HookNothing HookEvent = iota
+	HookBegin             // a turn begins; one that the agent had open in the session is over
+	HookAlive             // it is at work
+	HookEnd               // it is over
+)
+
+// Hook is one event that an agent reports through its hooks.
+type Hook struct {
+	Agent        string // the agent's name, which is part of the session's key
+	AgentSession string // its own id of the session
+	Event        HookEvent
+	Prompt, Cwd  string
+	Process      []string // names of the agent's program
+	Unattended   bool
+	// HERMES_SUPERVISOR_INSTANCE and HERMES_SUPERVISOR_SESSION of the caller: set under a keeper.
+	KeeperInstance, KeeperSession string
+}
+
+// HookError is an event that changed nothing, and why. It says nothing of the prompt.
+type HookError struct{ Problem string }
+
+func (e *HookError) Error() string { return e.Problem }
+
+// Session is the key of the session that the event is about.
+func (h Hook) Session() string { return h.Agent + ":" + h.AgentSession }
+
+// maxAgentSession bounds an agent's own id of a session: they have some forty characters.
+const maxAgentSession = 256
+
+// check refuses what cannot be the id of a session: it becomes an argument of the agent when its turn is continued.
+func (h Hook) check() error {
+	id := h.AgentSession
+	switch {
+	case id == "":
+		return &HookError{"the event names no session"}
+	case len(id) > maxAgentSession, !utf8.ValidString(id), strings.HasPrefix(id, "-"), strings.ContainsFunc(id, unicode.IsControl):
+		return &HookError{"the event's session is no id (too long, a - first, or control characters)"}
+	}
+	return nil
+}
+
+// Hook does what an event says. Under a living keeper only the first beginning counts: it tells the agent's own session id.
+// Elsewhere the turn belongs to the nearest ancestor that is the agent. The error tells why nothing was recorded.
+func (r *Room) Hook(ctx context.Context, h Hook) error {
+	if h.Event == HookNothing {
+		return nil
+	}
+	if err := h.check(); err != nil {
+		return err
+	}
+	if h.KeeperInstance != "" {
+		kept, err := r.kept(h)
+		if err != nil {
+			return err
+		}
+		if kept && h.Event != HookBegin {
+			return nil // the keeper sees for itself how the turn goes and ends
+		}
+	}
+	switch h.Event {
+	case HookBegin:
+		return r.hookBegin(ctx, h)
+	case HookAlive:
+		return r.hookAlive(h)
+	case HookEnd:
+		return r.hookEnd(ctx, h)
+	case HookNothing:
+	}
+	return nil
+}
+
+// kept tells whether the event comes from below a keeper that has an open turn.
+func (r *Room) kept(h Hook) (bool, error) {
+	t, err := r.files().Get(h.KeeperSession)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return !t.Reported() && t.Owner.Instance == h.KeeperInstance, nil
+}
+
+func (r *Room) hookBegin(ctx context.Context, h Hook) error {
+	pid, err := process.NearestAncestor(h.Process)
+	if err != nil {
+		return err
+	}
+	begun := Report{
+		Session: h.Session(), AgentSession: h.AgentSession, PID: pid, Prompt: h.Prompt, Agent: h.Agent, Source: "hook", Cwd: h.Cwd,
+		Unattended: h.Unattended, KeeperInstance: h.KeeperInstance, KeeperSession: h.KeeperSession,
+	}
+	if h.KeeperInstance != "" {
+		if done, err := r.bind(ctx, begun); done != "" || err != nil {
+			return err
+		}
+		begun.KeeperInstance = "" // a keeper that is gone, or has another turn by now
+	}
+	if pid == 0 {
+		return &HookError{fmt.Sprintf("no ancestor of the hook is the agent (%s)", strings.Join(h.Process, ", "))}
+	}
+	if h.Prompt == "" {
+		// Pictures alone, or a prompt that is too large: that cannot be continued, but the turn before is over.
+		_, err := r.endReported(ctx, h.Session())
+		return errors.Join(&HookError{"the turn has no prompt that could be kept"}, err)
+	}
+	_, err = r.Begin(ctx, begun)
+	return err
+}
+
+// hookAlive is a heartbeat: of the owner's own, and of nothing else. A turn that is not open needs none.
+func (r *Room) hookAlive(h Hook) error {
+	t, err := r.files().Get(h.Session())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !t.Reported() || t.Phase != fsstate.PhaseRunning || ident.Check(t.Owner) != ident.Alive:
+		return nil
+	}
+	if ours, err := process.IsAncestor(t.Owner.PID); err != nil || !ours {
+		return err
+	}
+	err = r.files().Heartbeat(t.Session, time.Now())
+	if errors.Is(err, fs.ErrNotExist) { // its end has come meanwhile
+		return nil
+	}
+	return err
+}
+
+// hookEnd ends the turn if one is open: an agent that stops tells it more than once (Stop, then SessionEnd).
+func (r *Room) hookEnd(ctx context.Context, h Hook) error {
+	_, err := r.files().Get(h.Session())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_, err = r.endReported(ctx, h.Session())
+	return err
+}
