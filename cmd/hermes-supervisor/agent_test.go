@@ -46,6 +46,7 @@ var steps = map[string]struct {
 	"exit":  {1, stepExit},  // CODE
 	"kill":  {1, stepKill},  // KILL or TERM to itself
 	"call":  {1, stepCall},  // COMMAND LINE of hermes-supervisor, PID standing for the agent's own
+	"hook":  {2, stepHook},  // AGENT EVENT: as an agent runs its hook; the event with Go escapes
 }
 
 // agent runs its steps in order. "on N STEP" is for attempt N only; "args" prints what follows it, quoted.
@@ -212,6 +213,21 @@ func stepCall(args []string) error {
 	err := cmd.Run()
 	if _, exited := errors.AsType[*exec.ExitError](err); exited || err == nil {
 		_, err = fmt.Fprintf(os.Stdout, "[exit %d]\n", cmd.ProcessState.ExitCode())
+	}
+	return err
+}
+
+// stepHook hands an event to a hook and tells how that ended: the words that it must not say come first.
+func stepHook(args []string) error {
+	event, err := unescape(args[1])
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("hermes-supervisor", "hook", args[0])
+	cmd.Stdin = strings.NewReader(event)
+	said, err := cmd.CombinedOutput()
+	if _, exited := errors.AsType[*exec.ExitError](err); exited || err == nil {
+		_, err = fmt.Fprintf(os.Stdout, "%s[hook %d]\n", said, cmd.ProcessState.ExitCode())
 	}
 	return err
 }

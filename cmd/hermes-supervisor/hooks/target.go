@@ -1,0 +1,221 @@
+package hooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hermes-supervisor/cmd/hermes-supervisor/config"
+	"hermes-supervisor/fsstate"
+)
+
+// Target is where the hooks of one agent are set up, and what they are.
+type Target struct {
+	Agent   string
+	Hooks   config.Hooks
+	Path    string   // the settings file, or the folder of a plugin's files
+	Command []string // what a hook runs
+}
+
+// State is how far an agent's hooks, or that of one event, are set up.
+type State string
+
+// The states of a hook.
+const (
+	Installed State = "installed"
+	Stale     State = "stale" // it is ours, but with another command, or not all of it is there
+	Missing   State = "not installed"
+)
+
+// Change is what one file is to become.
+type Change struct {
+	Path          string
+	Before, After []byte // nil: the file is not there
+}
+
+// maxSettings bounds a settings file, in bytes.
+const maxSettings = 4 << 20
+
+// Install gives the changes after which every event has our hook once, as it is now. None where that is so already.
+func (t Target) Install() ([]Change, error) { return t.changes(true) }
+
+// Uninstall gives the changes after which nothing of ours is left.
+func (t Target) Uninstall() ([]Change, error) { return t.changes(false) }
+
+func (t Target) changes(install bool) ([]Change, error) {
+	if t.Hooks.Format == config.HooksFiles {
+		return t.fileChanges(install)
+	}
+	path, before, err := readSettings(t.Path)
+	if err != nil {
+		return nil, err
+	}
+	if before == nil && !install {
+		return nil, nil
+	}
+	after, err := t.edit(before, install)
+	if err != nil {
+		return nil, fmt.Errorf("edit %s: %w", t.Path, err)
+	}
+	if before != nil && bytes.Equal(before, after) {
+		return nil, nil
+	}
+	return []Change{{Path: path, Before: before, After: after}}, nil
+}
+
+func (t Target) edit(before []byte, install bool) ([]byte, error) {
+	entry, err := t.Entry()
+	if err != nil {
+		return nil, err
+	}
+	p := plan{events: t.Hooks.Events(), entry: entry, ours: t.ours, install: install}
+	if t.Hooks.Format == config.HooksYAML {
+		return editYAML(before, p)
+	}
+	return editJSON(before, p)
+}
+
+// Entry is what stands in an event's list.
+func (t Target) Entry() (any, error) {
+	command, err := json.Marshal(ShellLine(t.Command))
+	if err != nil {
+		return nil, err
+	}
+	text := strings.Replace(t.Hooks.Entry, "{{command}}", string(command[1:len(command)-1]), 1)
+	var entry any
+	if err := json.Unmarshal([]byte(text), &entry); err != nil {
+		return nil, fmt.Errorf("entry of agent %s: %w", t.Agent, err)
+	}
+	return entry, nil
+}
+
+// Settings is a settings file with nothing but our hooks, on one line.
+func (t Target) Settings() (string, error) {
+	entry, err := t.Entry()
+	if err != nil {
+		return "", err
+	}
+	events := map[string]any{}
+	for _, event := range t.Hooks.Events() {
+		events[event] = []any{entry}
+	}
+	text, err := json.Marshal(map[string]any{"hooks": events})
+	return string(text), err
+}
+
+// Snippet is a settings file with nothing but our hooks, as it would be written.
+func (t Target) Snippet() (string, error) {
+	text, err := t.edit(nil, true)
+	return string(text), err
+}
+
+// ours tells whether a command line is that of a hook of ours, of this agent, wherever the program lies.
+func (t Target) ours(command string) bool {
+	line := ShellLine(t.Command)
+	if command == line || strings.HasSuffix(command, " "+line) {
+		return true
+	}
+	hook := regexp.MustCompile(`(^|[/\\'"\s])hermes-supervisor(\.exe)?['"]?(\s.*)?\shook ` + regexp.QuoteMeta(t.Agent) + `$`)
+	return hook.MatchString(command)
+}
+
+// ShellLine is a command line for a shell, and for what splits as one.
+func ShellLine(argv []string) string {
+	plain := regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		if words[i] = word; !plain.MatchString(word) {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Status tells for each event whether our hook is there.
+func (t Target) Status() (map[string]State, error) {
+	states := map[string]State{}
+	if t.Hooks.Format == config.HooksFiles {
+		state, err := t.fileState()
+		for _, event := range t.Hooks.Events() {
+			states[event] = state
+		}
+		return states, err
+	}
+	_, text, err := readSettings(t.Path)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := t.Entry()
+	if err != nil {
+		return nil, err
+	}
+	tree, err := decode(text, t.Hooks.Format)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", t.Path, err)
+	}
+	p := plan{entry: entry, ours: t.ours}
+	events, _ := tree["hooks"].(map[string]any)
+	for _, event := range t.Hooks.Events() {
+		states[event] = p.state(events[event])
+	}
+	return states, nil
+}
+
+// Overall is what the states of the events come to.
+func Overall(states map[string]State) State {
+	all := slices.Compact(slices.Sorted(maps.Values(states)))
+	switch len(all) {
+	case 0:
+		return Missing
+	case 1:
+		return all[0]
+	}
+	return Stale
+}
+
+// readSettings reads a settings file, which people keep as a link into a folder of such files: the link stays, and what it
+// leads to is edited. nil is a file that is not there.
+func readSettings(path string) (target string, text []byte, err error) {
+	target, err = filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, lerr := os.Lstat(path); lerr == nil {
+			return "", nil, fmt.Errorf("%s is a link that leads to no file", path)
+		}
+		return path, nil, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	text, _, err = fsstate.ReadFile(target, maxSettings)
+	if err == nil && text == nil {
+		text = []byte{}
+	}
+	return target, text, err
+}
+
+// Apply makes a change, if the file is still what it was made for: the agent writes it too.
+func Apply(c Change) error {
+	_, now, err := readSettings(c.Path)
+	switch {
+	case err != nil:
+		return err
+	case (now == nil) != (c.Before == nil) || !bytes.Equal(now, c.Before):
+		return fmt.Errorf("%s was changed meanwhile: try again", c.Path)
+	case c.After == nil:
+		return os.Remove(c.Path)
+	}
+	if c.Before == nil {
+		if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
+			return err
+		}
+	}
+	return fsstate.ReplaceFile(c.Path, c.After, 0o600)
+}
