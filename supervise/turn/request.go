@@ -30,7 +30,7 @@ type Agent struct {
 
 	Own OwnSession
 	// Stop ends the agent in an orderly way, as a shutdown does; nil: process.StopLadder.
-	Stop func(grace time.Duration) process.Ladder
+	Stop func(grace time.Duration) process.Ladder `json:"-"`
 }
 
 // stop is the ladder of an orderly end.
