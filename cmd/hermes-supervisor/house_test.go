@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"policy":                       {},
 	"policy/phase":                 {},
 	"policy/queue":                 {"policy"},
+	"scripts/bench-hooks":          {},
 	"scripts/bench-supervisors":    {},
 	"scripts/bench":                {},
 	"scripts/bench-handoffs":       {"scripts/bench", "supervise/handoff", "supervise/turn", "fsstate", "policy", "policy/queue"},
