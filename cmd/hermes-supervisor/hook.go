@@ -76,28 +76,20 @@ func (a *app) hookCall(args []string) (rest []string, ok bool) {
 
 // hook takes one event. Whatever happens, the agent gets neither a word nor an exit code of it.
 func (a *app) hook(args []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), hookWait)
-	defer cancel()
+	h := &hookCall{app: a}
+	if len(args) > 0 {
+		h.agent = args[0]
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		name := ""
-		if len(args) > 0 {
-			name = args[0]
-		}
-		h := &hookCall{app: a, agent: name}
-		defer func() {
-			if fault := recover(); fault != nil { // which would print, and exit with 2
-				h.journal(fmt.Errorf("internal error: %v", fault))
-			}
-		}()
-		if err := h.take(ctx); err != nil {
+		if err := h.carryOut(); err != nil {
 			h.journal(err)
 		}
 	}()
 	select {
 	case <-done:
-	case <-ctx.Done(): // a file system that hangs; what is written there is whole or not there
+	case <-time.After(hookWait): // a file system that hangs; what is written there is whole or not there
 	}
 }
 
@@ -109,36 +101,48 @@ type hookCall struct {
 	store   *fsstate.Store
 }
 
-func (h *hookCall) take(ctx context.Context) error {
+// carryOut does what the event says.
+func (h *hookCall) carryOut() (err error) {
+	defer func() {
+		if fault := recover(); fault != nil { // which would print, and exit with 2
+			err = fmt.Errorf("internal error: %v", fault)
+		}
+	}()
+	room, event, err := h.take()
+	if err != nil || room == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	return room.Hook(ctx, event)
+}
+
+// take reads the event, and opens the home that it is about: nil where there is nothing to do.
+func (h *hookCall) take() (*turn.Room, turn.Hook, error) {
 	cfg, source, bad := h.app.loadConfig()
 	agent, err := cfg.Agent(h.agent) // with a broken hermes.toml that of the preset: the prompt is not lost for that
 	if err != nil {
-		return errors.Join(bad, err)
+		return nil, turn.Hook{}, errors.Join(bad, err)
 	}
 	if agent.Hooks == nil {
-		return fmt.Errorf("agent %s: nothing is known of its hooks", h.agent)
+		return nil, turn.Hook{}, fmt.Errorf("agent %s: nothing is known of its hooks", h.agent)
 	}
 	event, err := h.read(*agent.Hooks)
 	if err != nil || event.Event == turn.HookNothing {
-		return errors.Join(bad, err)
+		return nil, event, errors.Join(bad, err)
 	}
 	event.Unattended = agent.Unattended
 	if h.store, err = h.open(event.Event == turn.HookBegin); err != nil || h.store == nil {
-		return err
+		return nil, event, err
 	}
-	defer func() {
-		if bad != nil {
-			h.journal(bad)
-		}
-	}()
+	if bad != nil {
+		h.journal(bad)
+	}
 	key, err := loadKey(source.Dir)
 	if err != nil {
 		h.journal(fmt.Errorf("the record is not signed: %w", err))
 	}
-	room := &turn.Room{Store: h.store, Key: key, Settings: settingsOf(cfg)}
-	ctx, cancel := context.WithTimeout(ctx, lockWait)
-	defer cancel()
-	return room.Hook(ctx, event)
+	return &turn.Room{Store: h.store, Key: key, Settings: settingsOf(cfg)}, event, nil
 }
 
 // read is the event as the agent wrote it.

@@ -77,6 +77,7 @@ func TestReadTakesAllThatIsWritten(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		_, err := io.WriteString(w, `{"event":"Stop","x":"`+strings.Repeat("x", 2*MaxPayload)+`"}`)
+		_ = w.Close()
 		done <- err
 	}()
 	if got, err := Read(r, patience, "event"); got["event"] != "Stop" || err == nil {

@@ -36,6 +36,9 @@ func editYAML(text []byte, p plan) ([]byte, error) {
 	if same(before, want) {
 		return text, nil
 	}
+	if strings.ContainsAny(strings.ReplaceAll(string(text), "\r\n", "\n"), "\r\u0085\u2028\u2029") {
+		return nil, errForm // the parser counts these as ends of lines, editors do not
+	}
 	f := yamlFile{lines: slices.Collect(strings.Lines(string(text))), newline: "\n"}
 	if bytes.Contains(text, []byte("\r\n")) {
 		f.newline = "\r\n"
@@ -47,7 +50,7 @@ func editYAML(text []byte, p plan) ([]byte, error) {
 			return nil, err
 		}
 		if done {
-			break
+			break // if it never is, what came of it is refused below
 		}
 	}
 	after := []byte(strings.Join(f.lines, ""))
@@ -58,7 +61,7 @@ func editYAML(text []byte, p plan) ([]byte, error) {
 }
 
 // maxYAMLEdits is beyond what any file needs: an entry and a key for each event, in and out.
-const maxYAMLEdits = 1000
+const maxYAMLEdits = 200
 
 func decodeYAML(text []byte) (map[string]any, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
