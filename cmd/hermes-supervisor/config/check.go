@@ -71,6 +71,14 @@ func (a Agent) check() *fault {
 			return &fault{key: "args", problem: fmt.Sprintf("element %d %.60q: has a NUL character, or {{ that is no placeholder of an argument", i+1, element)}
 		}
 	}
+	for _, argv := range []struct {
+		key      string
+		elements []string
+	}{{"command", a.Command}, {"resume", a.Resume}} {
+		if len(a.Args) > 0 && len(argv.elements) > 0 && !slices.Contains(argv.elements, argsPlaceholder) {
+			return &fault{key: "args", other: argv.key, problem: fmt.Sprintf("has no place: %s has no element %s", argv.key, argsPlaceholder)}
+		}
+	}
 	for _, event := range []struct{ key, pattern string }{
 		{"end_event", a.EndEvent},
 		{"error_event", a.ErrorEvent},
@@ -98,13 +106,16 @@ func (a Agent) check() *fault {
 	if f := a.Hooks.check(); f != nil {
 		return f.under("hooks")
 	}
+	if f := a.Wrap.check(); f != nil {
+		return f.under("wrap")
+	}
 	return nil
 }
 
 // checkSession checks what is said of the agent's own sessions.
 func (a Agent) checkSession() *fault {
-	uses := slices.ContainsFunc(a.Resume, func(element string) bool { return strings.Contains(element, "{{agent_session}}") })
-	starts := slices.ContainsFunc(a.Command, func(element string) bool { return strings.Contains(element, "{{agent_session}}") })
+	uses := slices.ContainsFunc(a.Resume, func(element string) bool { return strings.Contains(element, sessionPlaceholder) })
+	starts := slices.ContainsFunc(a.Command, func(element string) bool { return strings.Contains(element, sessionPlaceholder) })
 	switch {
 	case a.SessionID != "" && a.SessionID != SessionChosen && a.SessionID != SessionTold:
 		return oneOf("session_id", a.SessionID, SessionChosen, SessionTold)
@@ -123,7 +134,10 @@ func (a Agent) checkSession() *fault {
 }
 
 // Placeholders of an agent's argv, each replaced once by one value, which is never expanded again.
-var placeholders = []string{"{{prompt}}", "{{prompt_file}}", "{{session}}", "{{agent_session}}", "{{attempt}}", argsPlaceholder}
+var placeholders = []string{"{{prompt}}", "{{prompt_file}}", "{{session}}", sessionPlaceholder, "{{attempt}}", argsPlaceholder}
+
+// sessionPlaceholder is the agent's own id of the session.
+const sessionPlaceholder = "{{agent_session}}"
 
 // argsPlaceholder is an element of its own, in whose place Args are put.
 const argsPlaceholder = "{{args}}"

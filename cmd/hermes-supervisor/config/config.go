@@ -55,10 +55,11 @@ type Agent struct {
 	// Command is the argv of a first run, required: no shell, one expansion per element, {{prompt}}, {{prompt_file}},
 	// {{session}} and {{attempt}} in any element but the program's. Without {{prompt}} and {{prompt_file}} the prompt
 	// comes by stdin. Every user of the machine can read a running program's argv: a prompt in {{prompt}} is no secret.
-	// {{agent_session}} is one of them too, and {{args}} as an element of its own. The program is an absolute path or a name that PATH finds: a relative path would let the working directory, where
-	// agents write, say what runs.
+	// {{agent_session}} is one of them too, and {{args}} as an element of its own. The program is an absolute path or a
+	// name that PATH finds: a relative path would let the working directory, where agents write, say what runs.
 	Command []string `toml:"command"`
-	// Resume is the argv of a continuation, by the same rules. Empty: Command.
+	// Resume is the argv of a continuation, by the same rules. Empty: Command. A file that has a command of its own and no
+	// resume has none, whatever the preset says: that one belongs to the preset's command.
 	Resume []string `toml:"resume"`
 	// Env is set for the agent, values as they are (no expansion). It cannot hold the variables that the supervisor sets
 	// itself.
@@ -66,26 +67,26 @@ type Agent struct {
 	// UnsetEnv are names that the agent does not inherit.
 	UnsetEnv []string `toml:"unset_env"`
 	// EndEvent, on stdout: the turn is concluded, whatever the exit code.
-	EndEvent string `toml:"end_event,omitempty"`
+	EndEvent string `toml:"end_event"`
 	// ErrorEvent, on stdout: the turn is concluded with an error that the agent handled.
-	ErrorEvent string `toml:"error_event,omitempty"`
+	ErrorEvent string `toml:"error_event"`
 	// BusyEvent, on stdout or stderr, with a non-zero exit: the agent did not begin, the session is in use elsewhere.
-	BusyEvent string `toml:"busy_event,omitempty"`
+	BusyEvent string `toml:"busy_event"`
 	// RateLimitEvent, on stdout or stderr, with a non-zero exit: the provider asks to wait; no crash.
-	RateLimitEvent string `toml:"rate_limit_event,omitempty"`
+	RateLimitEvent string `toml:"rate_limit_event"`
 	// Args stand where Command and Resume have the element {{args}}: what every run gets (model, tools, sandbox).
 	Args []string `toml:"args"`
 	// SessionID says where the agent's own id of a session comes from: SessionChosen, SessionTold, or "" where it has none
 	// that is of use. Command and Resume have it as {{agent_session}}; a Resume that has it is used once it is known.
-	SessionID string `toml:"session_id,omitempty"`
+	SessionID string `toml:"session_id"`
 	// SessionEvent, on stdout or stderr: its first group is that id, where it is told.
-	SessionEvent string `toml:"session_event,omitempty"`
+	SessionEvent string `toml:"session_event"`
 	// UnknownSessionEvent, on stdout or stderr, and UnknownSessionExit, of a run of Resume that ended without success: the
 	// agent does not know the session. It is started afresh, with the original prompt.
-	UnknownSessionEvent string `toml:"unknown_session_event,omitempty"`
+	UnknownSessionEvent string `toml:"unknown_session_event"`
 	UnknownSessionExit  []int  `toml:"unknown_session_exit"`
 	// FreshSession says which id such a fresh start gets, where it is chosen: FreshSame (default) or FreshNew.
-	FreshSession string `toml:"fresh_session,omitempty"`
+	FreshSession string `toml:"fresh_session"`
 	// StopSignal is how a shutdown ends the agent, as Service's: TERM (default)…, to StopScope, ScopeGroup by default.
 	StopSignal string `toml:"stop_signal"`
 	StopScope  string `toml:"stop_scope"`
@@ -97,6 +98,8 @@ type Agent struct {
 	Unattended bool `toml:"unattended"`
 	// Hooks is how the agent reports its own turns; nil where it cannot.
 	Hooks *Hooks `toml:"hooks"`
+	// Wrap is how the agent's own command line is read by `hermes-supervisor NAME …`; nil where it is not.
+	Wrap *Wrap `toml:"wrap"`
 }
 
 // defaults is the configuration of an empty file.

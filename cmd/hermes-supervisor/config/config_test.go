@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hermes-supervisor/cmd/hermes-supervisor/agents"
 )
 
 func TestAnUnknownAgentIsToldTheKnownOnes(t *testing.T) {
@@ -20,15 +22,16 @@ func TestAnUnknownAgentIsToldTheKnownOnes(t *testing.T) {
 	if !ok {
 		t.Fatalf("%v is no *UnknownAgentError", err)
 	}
-	want := &UnknownAgentError{File: "hermes.toml", Name: "claud", Known: []string{"claude", "codex"}}
+	known := agents.Names()
+	want := &UnknownAgentError{File: "hermes.toml", Name: "claud", Known: known}
 	if diff := cmp.Diff(want, unknown); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := err.Error(), `agent "claud": not configured in hermes.toml (did you mean "claude"?); configured: claude, codex`; got != want {
+	if got, want := err.Error(), `agent "claud": not configured in hermes.toml (did you mean "claude"?); configured: `+strings.Join(known, ", "); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 	_, err = Config{}.Agent("x\ny")
-	if got, want := err.Error(), `agent "x\ny": not configured in hermes.toml, which configures none`; got != want {
+	if got, want := err.Error(), `agent "x\ny": not configured in hermes.toml; configured: `+strings.Join(known, ", "); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 }

@@ -45,7 +45,7 @@ func TestTheExampleLoadsAndStatesTheDefaults(t *testing.T) {
 	if len(c.Services) > 0 {
 		t.Errorf("whoever copies it has a service that nobody asked for: %+v", c.Services)
 	}
-	want := []string{"codex", "exec", "--json", "--skip-git-repo-check", "-"}
+	want := []string{"codex", "exec", "--json", "--skip-git-repo-check", "{{args}}", "-"}
 	if diff := cmp.Diff(want, c.Agents["codex"].Command); diff != "" {
 		t.Error(diff)
 	}
@@ -85,6 +85,7 @@ func TestTheExampleStatesEveryKey(t *testing.T) {
 		{"[service.health]", Health{}, ""},
 		{"[agent.codex]", Agent{}, "command end_event error_event"},
 		{"[agent.codex.hooks]", Hooks{}, ""},
+		{"[agent.codex.wrap]", Wrap{}, ""},
 		{"[handoff]", Handoff{}, all},
 		{"[handoff.platform.telegram]", Platform{}, ""},
 	} {
@@ -100,8 +101,8 @@ func TestTheExampleStatesEveryKey(t *testing.T) {
 			case "restart", "limits", "ready", "health":
 				section(t, text, "[service."+key+"]")
 				continue
-			case "hooks":
-				section(t, text, "[agent.codex.hooks]")
+			case "hooks", "wrap":
+				section(t, text, "[agent.codex."+key+"]")
 				continue
 			case "platform":
 				section(t, text, "[handoff.platform.telegram]")
@@ -151,6 +152,7 @@ func TestTheExampleLoadsWithEveryKeySwitchedOn(t *testing.T) {
 	}
 	statesDefaults(t, Agent{}, c.Agents["codex"])
 	statesDefaults(t, Hooks{}, *c.Agents["codex"].Hooks, "Files")
+	statesDefaults(t, Wrap{}, *c.Agents["codex"].Wrap)
 	s := c.Services[0]
 	statesDefaults(t, DefaultService(defaultRestart()), s, "Restart")
 	statesDefaults(t, Limits{}, s.Limits)

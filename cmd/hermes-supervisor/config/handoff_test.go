@@ -19,12 +19,12 @@ max_concurrent = 100
 
 [handoff.platform.desk]
 session = "desk of {{session}}"
-agent = "claude"
+agent = "scribe"
 max_concurrent = 1
 
 [handoff.platform.0-more_desks]
 session = "desk"
-agent = "claude"
+agent = "scribe"
 timeout = "1h"
 external = false
 
@@ -39,8 +39,8 @@ max_concurrent = 5
 drain = "0s"
 retention = "1m"
 
-[agent.claude]
-command = ["claude"]
+[agent.scribe]
+command = ["scribe"]
 `
 
 func TestEveryKeyOfAHandoffReachesItsField(t *testing.T) {
@@ -56,8 +56,8 @@ func TestEveryKeyOfAHandoffReachesItsField(t *testing.T) {
 				Command: []string{"/usr/local/bin/to-telegram", "--fast", "{{platform}}/{{session}}#{{id}}", "~ $HOME }}", ""},
 				Timeout: Duration(90 * time.Second), MaxConcurrent: 100,
 			},
-			"desk":         {Session: "desk of {{session}}", Agent: "claude", Timeout: Duration(15 * time.Minute), MaxConcurrent: 1},
-			"0-more_desks": {Session: "desk", Agent: "claude", Timeout: Duration(time.Hour), MaxConcurrent: 5},
+			"desk":         {Session: "desk of {{session}}", Agent: "scribe", Timeout: Duration(15 * time.Minute), MaxConcurrent: 1},
+			"0-more_desks": {Session: "desk", Agent: "scribe", Timeout: Duration(time.Hour), MaxConcurrent: 5},
 			"slack":        {External: true},
 			"web":          {Command: []string{"web"}, Timeout: Duration(15 * time.Minute), MaxConcurrent: 5},
 		},
@@ -193,13 +193,13 @@ retention = "1m"
 
 [handoff.platform.0-more_desks]
 session = "desk"
-agent = "claude"
+agent = "scribe"
 timeout = "1h"
 max_concurrent = 5
 
 [handoff.platform.desk]
 session = "desk of {{session}}"
-agent = "claude"
+agent = "scribe"
 timeout = "15m"
 max_concurrent = 1
 
@@ -216,7 +216,7 @@ command = ["web"]
 timeout = "15m"
 max_concurrent = 5
 `
-	_, got, _ := strings.Cut(text, "command = [\"claude\"]\n")
+	_, got, _ := strings.Cut(text, "unattended = false\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -17,7 +17,7 @@ type Hooks struct {
 	Event   string `toml:"event"`
 	Session string `toml:"session"`
 	Prompt  string `toml:"prompt"`
-	Cwd     string `toml:"cwd,omitempty"`
+	Cwd     string `toml:"cwd"`
 	// Begin, End and Alive are the events with which a turn begins, ends, and shows that it is still at work.
 	Begin []string `toml:"begin"`
 	End   []string `toml:"end"`
@@ -32,7 +32,7 @@ type Hooks struct {
 	Format string `toml:"format"`
 	// Entry is what stands in the list hooks.EVENT of a settings file, as JSON. In one of its strings {{command}} is the
 	// command line of the hook.
-	Entry string `toml:"entry,omitempty"`
+	Entry string `toml:"entry"`
 	// Files are the files of a plugin of ours, where that is how hooks are added. {{command}} is the command line of the
 	// hook, for a shell, {{command_json}} the same as a JSON array of arguments.
 	Files map[string]string `toml:"files"`
@@ -40,7 +40,7 @@ type Hooks struct {
 	// settings file.
 	PerRun []string `toml:"per_run"`
 	// Note is what a person should know after an installation.
-	Note string `toml:"note,omitempty"`
+	Note string `toml:"note"`
 }
 
 // How an agent's hooks are configured.

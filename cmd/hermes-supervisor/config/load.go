@@ -96,6 +96,9 @@ func (d *document) restart(path []string, value any, into *Restart) error {
 func (d *document) agents(path []string, value any, into map[string]Agent, known func(name string) (Agent, bool)) error {
 	return d.named(path, value, "agent", func(at []string, name string, table map[string]any) error {
 		agent := base(name, known)
+		if _, own := table["command"]; own { // the preset's resume belongs to the preset's command
+			agent.Resume = nil
+		}
 		if err := d.fill(at, table, &agent); err != nil {
 			return err
 		}

@@ -62,17 +62,17 @@ func TestABadFileIsOneLineWithFileLineAndKey(t *testing.T) {
 		{"nothing at once", "[auto_continue]\nmax_concurrent = 0", `:2: auto_continue.max_concurrent: must be 1 to 100, not 0`},
 		{"everything at once", "[auto_continue]\nmax_concurrent = 101", `:2: auto_continue.max_concurrent: must be 1 to 100, not 101`},
 
-		{"no command", "\n[agent.claude]", `:2: agent.claude: needs a command (as in command = ["codex", "exec", "-"])`},
-		{"no command, dotted", "agent.claude.env.A = \"1\"", `:1: agent.claude: needs a command (as in command = ["codex", "exec", "-"])`},
+		{"no command", "\n[agent.scribe]", `:2: agent.scribe: needs a command (as in command = ["codex", "exec", "-"])`},
+		{"no command, dotted", "agent.scribe.env.A = \"1\"", `:1: agent.scribe: needs a command (as in command = ["codex", "exec", "-"])`},
 		{"empty command", "[agent.claude]\ncommand = []", `:2: agent.claude.command: needs a command (as in command = ["codex", "exec", "-"])`},
 		{"empty program", "[agent.claude]\ncommand = [\"\", \"-p\"]", `:2: agent.claude.command: element 1 "": must name a program`},
 		{"program is the prompt", "[agent.claude]\ncommand = [\"{{prompt}}\"]", `:2: agent.claude.command: element 1 "{{prompt}}": the program cannot be a placeholder`},
 		{"program is the session", agent + "resume = [\"/bin/{{session}}\"]", `:3: agent.claude.resume: element 1 "/bin/{{session}}": the program cannot be a placeholder`},
 		{"program in the working directory", "[agent.claude]\ncommand = [\"./claude\"]", `:2: agent.claude.command: element 1 "./claude": must be an absolute path or a name in PATH (~ and variables are not expanded)`},
 		{"program in ~", "[agent.claude]\ncommand = [\"~/bin/claude\"]", `:2: agent.claude.command: element 1 "~/bin/claude": must be an absolute path or a name in PATH (~ and variables are not expanded)`},
-		{"unknown placeholder", agent + "resume = [\"claude\", \"--resume\", \"{{sesion}}\"]", `:3: agent.claude.resume: element 3 "{{sesion}}": unknown placeholder "{{sesion}}" (known: {{prompt}} {{prompt_file}} {{session}} {{attempt}}) (did you mean "{{session}}"?)`},
-		{"unknown placeholder after a known one", agent + "resume = [\"x\", \"{{prompt}}{{ prompt }}\"]", `:3: agent.claude.resume: element 2 "{{prompt}}{{ prompt }}": unknown placeholder "{{ prompt }}" (known: {{prompt}} {{prompt_file}} {{session}} {{attempt}}) (did you mean "{{prompt}}"?)`},
-		{"placeholder not closed", agent + "resume = [\"x\", \"{{prompt}\"]", `:3: agent.claude.resume: element 2 "{{prompt}": unknown placeholder "{{prompt}" (known: {{prompt}} {{prompt_file}} {{session}} {{attempt}}) (did you mean "{{prompt}}"?)`},
+		{"unknown placeholder", agent + "resume = [\"claude\", \"--resume\", \"{{sesion}}\"]", `:3: agent.claude.resume: element 3 "{{sesion}}": unknown placeholder "{{sesion}}" (known: {{prompt}} {{prompt_file}} {{session}} {{agent_session}} {{attempt}} {{args}}) (did you mean "{{session}}"?)`},
+		{"unknown placeholder after a known one", agent + "resume = [\"x\", \"{{prompt}}{{ prompt }}\"]", `:3: agent.claude.resume: element 2 "{{prompt}}{{ prompt }}": unknown placeholder "{{ prompt }}" (known: {{prompt}} {{prompt_file}} {{session}} {{agent_session}} {{attempt}} {{args}}) (did you mean "{{prompt}}"?)`},
+		{"placeholder not closed", agent + "resume = [\"x\", \"{{prompt}\"]", `:3: agent.claude.resume: element 2 "{{prompt}": unknown placeholder "{{prompt}" (known: {{prompt}} {{prompt_file}} {{session}} {{agent_session}} {{attempt}} {{args}}) (did you mean "{{prompt}}"?)`},
 		{"NUL in an argument", agent + `resume = ["x", "a\u0000b"]`, `:3: agent.claude.resume: element 2 "a\x00b": has a NUL character, which no argument can hold`},
 
 		{"regexp that is none", agent + "end_event = '('", `:3: agent.claude.end_event: is no Go regexp: missing closing ): "("`},
@@ -182,8 +182,17 @@ max_concurrent = 100
 stagger = "1ms"
 
 [agent.0-all_keys]
-command = ["all", "{{prompt}}", "--file={{prompt_file}}", "{{session}}-{{attempt}}", "}} { {", ""]
-resume = ["/bin/all"]
+command = ["all", "{{prompt}}", "--file={{prompt_file}}", "{{session}}-{{attempt}}", "}} { {", "", "{{args}}"]
+resume = ["/bin/all", "--resume={{agent_session}}", "{{args}}"]
+args = ["--model", "{{session}}"]
+session_id = "told"
+session_event = 'id: (\S+)'
+unknown_session_event = "no such session"
+unknown_session_exit = [42]
+fresh_session = "new"
+stop_signal = "INT"
+stop_scope = "leader"
+unattended = true
 env = { PATH = "{{kept}} $AS it is", "a b" = "" }
 unset_env = ["X"]
 end_event = "end"
@@ -205,10 +214,13 @@ concluded_exit = [130]
 		Restart: defaultRestart(),
 		Handoff: defaultHandoff(),
 		Agents: map[string]Agent{
-			"dotted": {Command: []string{"/opt/dotted"}},
+			"dotted": {Command: []string{"/opt/dotted"}, StopSignal: "TERM", StopScope: ScopeGroup},
 			"0-all_keys": {
-				Command:       []string{"all", "{{prompt}}", "--file={{prompt_file}}", "{{session}}-{{attempt}}", "}} { {", ""},
-				Resume:        []string{"/bin/all"},
+				Command: []string{"all", "{{prompt}}", "--file={{prompt_file}}", "{{session}}-{{attempt}}", "}} { {", "", "{{args}}"},
+				Resume:  []string{"/bin/all", "--resume={{agent_session}}", "{{args}}"},
+				Args:    []string{"--model", "{{session}}"}, SessionID: SessionTold, SessionEvent: `id: (\S+)`,
+				UnknownSessionEvent: "no such session", UnknownSessionExit: []int{42}, FreshSession: FreshNew,
+				StopSignal: "INT", StopScope: ScopeLeader, Unattended: true,
 				Env:           map[string]string{"PATH": "{{kept}} $AS it is", "a b": ""},
 				UnsetEnv:      []string{"X"},
 				EndEvent:      "end",

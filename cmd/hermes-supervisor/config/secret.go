@@ -39,7 +39,7 @@ func (c Config) WithoutSecrets() Config {
 	}
 	c.Agents = maps.Clone(c.Agents)
 	for name, a := range c.Agents {
-		a.Command, a.Resume, a.Env = maskArgv(a.Command), maskArgv(a.Resume), maskEnv(a.Env)
+		a.Command, a.Resume, a.Args, a.Env = maskArgv(a.Command), maskArgv(a.Resume), maskArgv(a.Args), maskEnv(a.Env)
 		c.Agents[name] = a
 	}
 	c.Handoff.Platforms = maps.Clone(c.Handoff.Platforms)

@@ -50,6 +50,13 @@ func (d *document) set(path []string, v, dst any) error {
 		}
 		*dst = &hooks
 		return d.fill(path, v, *dst)
+	case **Wrap:
+		wrap := Wrap{Positional: WrapOther}
+		if *dst != nil { // a preset's: the file's keys are set over them
+			wrap = **dst
+		}
+		*dst = &wrap
+		return d.fill(path, v, *dst)
 	case *[]string:
 		return array(d, path, v, dst, "an array of strings")
 	case *[]int:
