@@ -55,8 +55,12 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 	}()
 	argv, resumes := j.Request.Agent.argv(t)
 	r.resumes = resumes
-	if t.AgentSession == "" && j.Request.Agent.Own.Chosen {
-		t.AgentSession = newUUID()
+	own := j.Request.Agent.Own
+	if t.AgentSession == "" && !t.Fresh {
+		t.AgentSession = own.ID
+	}
+	if t.AgentSession == "" && own.Chosen {
+		t.AgentSession = NewSessionID()
 	}
 	prompt := t.Prompt
 	if t.Attempts > 0 {
@@ -69,8 +73,8 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 			return nil, err
 		}
 	}
-	var stdin []byte
-	if byStdin {
+	stdin := j.Request.Input
+	if byStdin && !j.Request.Agent.hasPrompt(argv) {
 		stdin = []byte(prompt)
 	}
 	witness, err := j.Room.Store.NewWitness(r.instance, stdin)

@@ -13,8 +13,8 @@ import (
 	"hermes-supervisor/policy"
 )
 
-// newUUID is a random UUID (RFC 9562, version 4), as agents take it for the id of a session.
-func newUUID() string {
+// NewSessionID is a random UUID (RFC 9562, version 4), as agents take it for the id of a session.
+func NewSessionID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
 	b[6] = b[6]&0x0f | 0x40

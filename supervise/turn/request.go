@@ -22,9 +22,11 @@ type Agent struct {
 	Name    string   // "" for a command line of its own
 	Command []string // argv; {{prompt}}, {{prompt_file}}, {{session}}, {{agent_session}} and {{attempt}} are expanded once in each element
 	Resume  []string // argv of a run that goes on with the agent's own session; empty: Command
-	Env     map[string]string
-	Unset   []string
-	Events  Events
+	// First is the argv of a first run that has the prompt in words of its own; empty: Command.
+	First  []string
+	Env    map[string]string
+	Unset  []string
+	Events Events
 
 	CrashExit, ConcludedExit []int
 
@@ -43,6 +45,7 @@ func (a Agent) stop(grace time.Duration) process.Ladder {
 
 // OwnSession is what is known of the agent's own sessions.
 type OwnSession struct {
+	ID     string         // the id of the first run where it is known already; "" = it is not
 	Chosen bool           // we choose the id: a new UUID for each session
 	Told   *regexp.Regexp // the line in which the agent tells it, in its first group; nil: it tells none
 	// A run that was to resume a session says that there is none by a line on either stream, or by an exit code.
@@ -81,6 +84,7 @@ type Request struct {
 	Fresh        bool // a person resumes: a spent budget or an old age does not count
 	Cwd          string
 	ContinuedBy  string // ByRun, or "" for a person
+	Input        []byte // what the agent's stdin holds where the prompt does not come by it; kept in memory only
 }
 
 // ByRun is the ContinuedBy of a keeper that `run` started: it ends with the ordered stop of `run`, and of a later one.
@@ -114,7 +118,7 @@ func (r Request) check() error {
 	case len(r.Agent.Command) == 0 || r.Agent.Command[0] == "":
 		return &UsageError{"no command to run"}
 	}
-	for _, argv := range [][]string{r.Agent.Command, r.Agent.Resume} {
+	for _, argv := range [][]string{r.Agent.First, r.Agent.Command, r.Agent.Resume} {
 		for _, arg := range argv {
 			if err := checkPlaceholders(arg); err != nil {
 				return err
@@ -135,13 +139,19 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 func checkPlaceholders(arg string) error {
 	for _, p := range placeholder().FindAllString(arg, -1) {
 		switch p {
-		case "{{prompt}}", "{{prompt_file}}", "{{session}}", "{{agent_session}}", "{{attempt}}":
+		case "{{prompt}}", "{{prompt_file}}", "{{session}}", "{{agent_session}}", "{{attempt}}", openBraces:
 		default:
 			return &UsageError{p + " is no placeholder; there are {{prompt}}, {{prompt_file}}, {{session}}, {{agent_session}} and {{attempt}}"}
 		}
 	}
 	return nil
 }
+
+// openBraces stands for the two braces themselves.
+const openBraces = "{{open}}"
+
+// Literal is an argv element that reaches the agent as text, whatever is in it.
+func Literal(text string) string { return strings.ReplaceAll(text, "{{", openBraces) }
 
 // values are what the placeholders of one run stand for.
 type values struct {
@@ -153,7 +163,7 @@ type values struct {
 // expand puts the values into argv: one pass an element, never split again, never expanded again, no shell.
 func expand(argv []string, v values) []string {
 	r := strings.NewReplacer("{{prompt}}", v.prompt, "{{prompt_file}}", v.promptFile,
-		"{{session}}", v.session, "{{agent_session}}", v.agentSession, "{{attempt}}", strconv.Itoa(v.attempt))
+		"{{session}}", v.session, "{{agent_session}}", v.agentSession, "{{attempt}}", strconv.Itoa(v.attempt), openBraces, "{{")
 	out := make([]string, len(argv))
 	for i, arg := range argv {
 		out[i] = r.Replace(arg)
@@ -170,11 +180,17 @@ func promptRoute(argv []string) (byFile, byStdin bool) {
 
 // argv is the command line of a turn's next run, and whether it resumes: a continuation does where the agent can.
 func (a Agent) argv(t *fsstate.Turn) (argv []string, resumes bool) {
+	if t.Attempts == 0 && !t.Fresh && len(a.First) > 0 {
+		return a.First, false
+	}
 	if t.Attempts == 0 || t.Fresh || len(a.Resume) == 0 || t.AgentSession == "" && needsSession(a.Resume) {
 		return a.Command, false
 	}
 	return a.Resume, true
 }
+
+// hasPrompt tells whether an argv is one that has the prompt in words of its own.
+func (a Agent) hasPrompt(argv []string) bool { return len(a.First) > 0 && &argv[0] == &a.First[0] }
 
 func needsSession(argv []string) bool {
 	return slices.ContainsFunc(argv, func(arg string) bool { return strings.Contains(arg, "{{agent_session}}") })
