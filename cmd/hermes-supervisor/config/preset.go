@@ -40,11 +40,18 @@ func base(name string, known func(string) (Agent, bool)) Agent {
 	return Agent{StopSignal: "TERM", StopScope: ScopeGroup}
 }
 
-// Argv is a command line of the agent's with Args in the place of {{args}}.
-func (a Agent) Argv(command []string) []string {
-	i := slices.Index(command, argsPlaceholder)
-	if i < 0 {
-		return command
+// TakesArgs tells whether the agent's command line has a place for arguments.
+func (a Agent) TakesArgs() bool { return slices.Contains(a.Command, argsPlaceholder) }
+
+// Argv is a command line of the agent's with Args, and more behind them, in the place of {{args}}.
+func (a Agent) Argv(command []string, more ...string) []string {
+	var argv []string
+	for _, element := range command {
+		if element == argsPlaceholder {
+			argv = append(append(argv, a.Args...), more...)
+			continue
+		}
+		argv = append(argv, element)
 	}
-	return slices.Concat(command[:i], a.Args, command[i+1:])
+	return argv
 }

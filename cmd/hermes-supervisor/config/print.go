@@ -46,11 +46,11 @@ func (c Config) TOML() (string, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		if err := add(struct {
-			Agents map[string]Agent `toml:"agent"`
-		}{map[string]Agent{name: c.Agents[name]}}, "[agent]"); err != nil {
-			return "", fmt.Errorf("write agent %s as TOML: %w", name, err)
+		text, err := c.AgentTOML(name)
+		if err != nil {
+			return "", err
 		}
+		b.WriteString("\n" + text)
 	}
 	handoff := c.Handoff
 	handoff.Platforms = nil
@@ -71,6 +71,19 @@ func (c Config) TOML() (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// AgentTOML is one of Agents as [agent.NAME] of a file.
+func (c Config) AgentTOML(name string) (string, error) {
+	var text strings.Builder
+	enc := toml.NewEncoder(&text)
+	enc.Indent = ""
+	if err := enc.Encode(struct {
+		Agents map[string]Agent `toml:"agent"`
+	}{map[string]Agent{name: c.Agents[name]}}); err != nil {
+		return "", fmt.Errorf("write agent %s as TOML: %w", name, err)
+	}
+	return strings.TrimPrefix(text.String(), "[agent]\n"), nil
 }
 
 // Tree is the configuration as maps, arrays and plain values, with the keys and units of the file. Unlike those of TOML

@@ -17,7 +17,7 @@ type Wrap struct {
 	Commands []string `toml:"commands"`
 	// Positional says what a word is that belongs to no flag: WrapPrompt, WrapPrompts or WrapOther.
 	Positional string `toml:"positional"`
-	// OneShot are flags without one of which the agent is interactive, where Words and PromptFlags do not say it.
+	// OneShot are flags without one of which the agent is interactive.
 	OneShot []string `toml:"one_shot"`
 	// PromptFlags have the prompt as their value, PromptFileFlags the path of a file with it ("-" is stdin).
 	PromptFlags     []string `toml:"prompt_flags"`
