@@ -12,16 +12,29 @@ import (
 )
 
 // agent is what the configuration, or else a built-in preset, says that a named agent runs.
-func (r *room) agent(name string) (turn.Agent, error) {
+func (r *room) agent(name string) (turn.Agent, error) { return r.agentWith(name, nil) }
+
+// agentWith is agent with more arguments than its own.
+func (r *room) agentWith(name string, args []string) (turn.Agent, error) {
 	c, err := r.config.Agent(name)
 	if err != nil {
 		return turn.Agent{}, err
 	}
+	if len(args) > 0 && (!c.TakesArgs() || len(c.Resume) > 0 && !slices.Contains(c.Resume, "{{args}}")) {
+		return turn.Agent{}, &turn.UsageError{Problem: fmt.Sprintf("agent %s takes no more arguments: there is no {{args}} in its command or its resume. Give --agent or a command line after --, not both", name)}
+	}
+	literal := make([]string, len(args))
+	for i, arg := range args {
+		literal[i] = turn.Literal(arg)
+	}
 	a := turn.Agent{
-		Name: name, Command: c.Argv(c.Command), Resume: c.Argv(c.Resume), Env: c.Env, Unset: c.UnsetEnv,
+		Name: name, Command: c.Argv(c.Command, literal...), Resume: c.Argv(c.Resume, literal...), Env: c.Env, Unset: c.UnsetEnv,
 		CrashExit: c.CrashExit, ConcludedExit: c.ConcludedExit,
 		Own:  turn.OwnSession{Chosen: c.SessionID == config.SessionChosen, UnknownExit: c.UnknownSessionExit, NewID: c.FreshSession == config.FreshNew},
 		Stop: stopLadder(c),
+	}
+	if len(args) > 0 {
+		a.Name = "" // they are in no record, so that run could only continue the turn without them
 	}
 	for _, p := range []struct {
 		pattern string

@@ -57,7 +57,8 @@ Start with:  hermes-supervisor demo`,
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.limitsCommand(), a.runCommand(), a.statusCommand(), a.logsCommand(), a.eventsCommand())
 	root.AddCommand(a.controls()...)
-	root.AddCommand(a.turnCommand(), a.hookCommand(), a.hooksCommand(), a.handoffCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand(), a.checkCommand(), a.demoCommand(), a.demoAgentCommand(), exitCodesTopic())
+	root.AddCommand(a.wrapperCommands()...)
+	root.AddCommand(a.agentsCommand(), a.turnCommand(), a.hookCommand(), a.hooksCommand(), a.handoffCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand(), a.checkCommand(), a.demoCommand(), a.demoAgentCommand(), exitCodesTopic())
 	return root
 }
 

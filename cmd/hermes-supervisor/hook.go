@@ -46,32 +46,38 @@ Under turn run the turn is the keeper's already: then it only learns the agent's
 // hookCall tells a call of `hook` from any other without the tree of commands, which takes as long to make as all else
 // that a hook does, and whose errors have exit codes: 2 would refuse the person's prompt.
 func (a *app) hookCall(args []string) (rest []string, ok bool) {
+	name, rest, ok := a.early(args)
+	return rest, ok && name == "hook" && !slices.Contains(rest, "--help") && !slices.Contains(rest, "-h")
+}
+
+// early is the name of the command and what follows it, behind the global flags.
+func (a *app) early(args []string) (command string, rest []string, ok bool) {
 	for len(args) > 0 {
 		name, value, joined := strings.Cut(args[0], "=")
 		var into *string
 		switch name {
-		case "hook":
-			rest = args[1:]
-			return rest, !slices.Contains(rest, "--help") && !slices.Contains(rest, "-h")
 		case "--unsafe-filesystem":
 			a.unsafe, args = true, args[1:]
+			continue
+		case "--json":
+			args = args[1:] // seen already
 			continue
 		case "--home":
 			into = &a.home
 		case "--config", "-c":
 			into = &a.config
 		default:
-			return nil, false
+			return args[0], args[1:], true
 		}
 		if !joined {
 			if len(args) < 2 {
-				return nil, false
+				return "", nil, false
 			}
 			value, args = args[1], args[1:]
 		}
 		*into, args = value, args[1:]
 	}
-	return nil, false
+	return "", nil, false
 }
 
 // hook takes one event. Whatever happens, the agent gets neither a word nor an exit code of it.

@@ -23,6 +23,12 @@ func run(args []string, stdin io.Reader, stdout, stderr *os.File) int {
 		a.hook(rest)
 		return a.code
 	}
+	if name, rest, ok := a.wrapCall(args); ok {
+		if err := a.wrap(name, rest); err != nil {
+			return a.report(err)
+		}
+		return a.code
+	}
 	root := a.command()
 	root.SetArgs(args)
 	if err := root.ExecuteContext(context.Background()); err != nil {

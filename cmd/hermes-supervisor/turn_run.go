@@ -71,13 +71,16 @@ func (f *runFlags) check() error {
 func (a *app) turnRunCommand() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
-		Use:   "run --session KEY [--prompt TEXT | --prompt-file F|-] (--agent NAME | -- ARGV…)",
+		Use:   "run --session KEY [--prompt TEXT | --prompt-file F|-] (--agent NAME [-- ARGS…] | -- ARGV…)",
 		Short: "Run an agent on a prompt, and continue it after a crash",
 		Long: `Records the prompt, runs the agent, and continues the turn when the agent dies. The prompt goes to the agent's stdin,
 unless ARGV has {{prompt}} (others on this machine can read it) or {{prompt_file}}; {{session}} and {{attempt}} expand too.
 
 Given again after this program was killed, with the same prompt or none, it continues the dead turn; another prompt
-replaces it, and the old one goes to ended/. While something of the old turn lives, it is refused with exit code 75.`,
+replaces it, and the old one goes to ended/. While something of the old turn lives, it is refused with exit code 75.
+
+ARGS are added to those that hermes.toml gives the agent. They are in no record, so such a turn is continued by this call, or
+by the same command given again, and by nobody else.`,
 		Example: `  hermes-supervisor turn run --session fix-tests --prompt "Fix the failing tests" -- claude -p
   hermes-supervisor turn run --session nightly --id "$(date +%F)" --prompt-file job.md --agent codex`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -131,13 +134,11 @@ func (a *app) turnRun(cmd *cobra.Command, f *runFlags, args []string) error {
 	})
 }
 
-// choose is the agent that a command line means: a name of hermes.toml or an argv of its own, not both.
+// choose is the agent that a command line means: a name, with more arguments where that agent takes some, or an argv.
 func (r *room) choose(name string, argv []string) (turn.Agent, error) {
 	switch {
-	case name != "" && len(argv) > 0:
-		return turn.Agent{}, &turn.UsageError{Problem: "give --agent or a command line after --, not both"}
 	case name != "":
-		return r.agent(name)
+		return r.agentWith(name, argv)
 	case len(argv) == 0:
 		return turn.Agent{}, &turn.UsageError{Problem: "no agent: give --agent NAME or a command line after --"}
 	}
