@@ -123,7 +123,8 @@ func (a *app) agentsShow(name string) error {
 		if err != nil {
 			return err
 		}
-		return a.printJSON(map[string]any{"name": name, "from": from, "agent": tree["agent"].(map[string]any)[name]})
+		tables, _ := tree["agent"].(map[string]any)
+		return a.printJSON(map[string]any{"name": name, "from": from, "agent": tables[name]})
 	case !own:
 		text, _ := agents.Text(name)
 		_, err = fmt.Fprint(a.stdout, text)

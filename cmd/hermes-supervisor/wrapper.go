@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes-supervisor/cmd/hermes-supervisor/agents"
-	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/cmd/hermes-supervisor/wrap"
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
@@ -80,14 +79,14 @@ func (a *app) wrap(name string, args []string) error {
 			return err
 		}
 	}
-	return a.protect(name, program, c, call, input)
+	return a.protect(name, program, call, input)
 }
 
 // besideWait is how long a stdin that nobody may ever write to is waited for, as the agents do it.
 const besideWait = 3 * time.Second
 
 // protect runs the turn that was found.
-func (a *app) protect(name, program string, c config.Agent, call *wrap.Call, input []byte) error {
+func (a *app) protect(name, program string, call *wrap.Call, input []byte) error {
 	r, err := a.open()
 	if err != nil {
 		return err

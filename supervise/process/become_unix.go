@@ -16,5 +16,5 @@ func Become(program string, args []string) (code int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("run %s: %w", program, err)
 	}
-	return 0, fmt.Errorf("run %s: %w", program, syscall.Exec(path, append([]string{program}, args...), os.Environ())) //nolint:gosec // the user's own command line
+	return 0, fmt.Errorf("run %s: %w", program, syscall.Exec(path, append([]string{program}, args...), os.Environ()))
 }

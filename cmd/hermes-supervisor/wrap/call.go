@@ -37,8 +37,6 @@ type NotATurn struct {
 	Silent bool
 }
 
-func (e *NotATurn) Error() string { return e.Why }
-
 func notATurn(format string, args ...any) *NotATurn {
 	return &NotATurn{Why: fmt.Sprintf(format, args...)}
 }

@@ -34,37 +34,61 @@ func TestATurnIsFoundInACommandLine(t *testing.T) {
 		noteOnly      bool // a continuation is the command with the note
 		command, cont string
 	}{
-		{agent: "claude", name: "a prompt", args: []string{"-p", "fix it"}, want: Call{Prompt: "fix it", Beside: true, Chosen: true},
-			command: "--session-id " + id + " -p " + p, cont: "--resume " + id + " -p " + p},
-		{agent: "claude", name: "prompt first", args: []string{"fix it", "--print"}, want: Call{Prompt: "fix it", Beside: true, Chosen: true},
-			command: "--session-id " + id + " " + p + " --print", cont: "--resume " + id + " " + p + " --print"},
-		{agent: "claude", name: "flags of every kind", args: append(words("-p --model opus --output-format=json --allowedTools Bash Edit --verbose"), "fix it"), piped: true,
+		{
+			agent: "claude", name: "a prompt", args: []string{"-p", "fix it"}, want: Call{Prompt: "fix it", Beside: true, Chosen: true},
+			command: "--session-id " + id + " -p " + p, cont: "--resume " + id + " -p " + p,
+		},
+		{
+			agent: "claude", name: "prompt first", args: []string{"fix it", "--print"}, want: Call{Prompt: "fix it", Beside: true, Chosen: true},
+			command: "--session-id " + id + " " + p + " --print", cont: "--resume " + id + " " + p + " --print",
+		},
+		{
+			agent: "claude", name: "flags of every kind", args: append(words("-p --model opus --output-format=json --allowedTools Bash Edit --verbose"), "fix it"), piped: true,
 			want: Call{Prompt: "fix it", Beside: true, Chosen: true}, command: "--session-id " + id + " -p --model opus --output-format=json --allowedTools Bash Edit --verbose " + p,
-			cont: "--resume " + id + " -p --model opus --output-format=json --allowedTools Bash Edit --verbose " + p},
+			cont: "--resume " + id + " -p --model opus --output-format=json --allowedTools Bash Edit --verbose " + p,
+		},
 		{agent: "claude", name: "two flags in a word", args: []string{"-cp", "go on"}, want: Call{Prompt: "go on", Beside: true}, command: "-cp " + p, noteOnly: true},
-		{agent: "claude", name: "an id of its user's", args: words("-p x --session-id 0d9f7a55-0000-4000-8000-000000000001"), want: Call{Prompt: "x", Beside: true, Session: "0d9f7a55-0000-4000-8000-000000000001"},
-			command: "-p " + p + " --session-id " + id, cont: "--resume " + id + " -p " + p},
-		{agent: "claude", name: "the same, with =", args: words("-p x --session-id=0d9f7a55-0000-4000-8000-000000000001"), want: Call{Prompt: "x", Beside: true, Session: "0d9f7a55-0000-4000-8000-000000000001"},
-			command: "-p " + p + " --session-id=" + id, cont: "--resume " + id + " -p " + p},
+		{
+			agent: "claude", name: "an id of its user's", args: words("-p x --session-id 0d9f7a55-0000-4000-8000-000000000001"), want: Call{Prompt: "x", Beside: true, Session: "0d9f7a55-0000-4000-8000-000000000001"},
+			command: "-p " + p + " --session-id " + id, cont: "--resume " + id + " -p " + p,
+		},
+		{
+			agent: "claude", name: "the same, with =", args: words("-p x --session-id=0d9f7a55-0000-4000-8000-000000000001"), want: Call{Prompt: "x", Beside: true, Session: "0d9f7a55-0000-4000-8000-000000000001"},
+			command: "-p " + p + " --session-id=" + id, cont: "--resume " + id + " -p " + p,
+		},
 		{agent: "claude", name: "a session is gone on with", args: words("-p --resume 0d9f7a55-0000 x"), want: Call{Prompt: "x", Beside: true, Session: "0d9f7a55-0000"}, command: "-p --resume 0d9f7a55-0000 " + p, noteOnly: true},
 		{agent: "claude", name: "the last session", args: words("-p x --continue"), want: Call{Prompt: "x", Beside: true}, command: "-p " + p + " --continue", noteOnly: true},
 		{agent: "claude", name: "no session is kept", args: words("-p x --no-session-persistence"), want: Call{Prompt: "x", Beside: true, Chosen: false}, command: "-p " + p + " --no-session-persistence", noteOnly: true},
-		{agent: "claude", name: "a prompt that begins with -", args: []string{"-p", "--", "-x is broken"}, want: Call{Prompt: "-x is broken", Beside: true, Chosen: true},
-			command: "--session-id " + id + " -p -- " + p, cont: "--resume " + id + " -p -- " + p},
-		{agent: "claude", name: "braces", args: []string{"-p", "{{prompt}} {{x}}", "--system-prompt", "{{session}}"}, want: Call{Prompt: "{{prompt}} {{x}}", Beside: true, Chosen: true},
-			command: "--session-id " + id + " -p " + p + " --system-prompt <<session}}", cont: "--resume " + id + " -p " + p + " --system-prompt <<session}}"},
-		{agent: "claude", name: "by stdin", args: words("-p --model opus"), piped: true, want: Call{FromStdin: true, Chosen: true},
-			command: "--session-id " + id + " -p --model opus", cont: "--resume " + id + " -p --model opus"},
-		{agent: "claude", name: "an unknown flag before a flag", args: words("-p --brand-new --model opus x"), want: Call{Prompt: "x", Beside: true, Chosen: true},
-			command: "--session-id " + id + " -p --brand-new --model opus " + p, cont: "--resume " + id + " -p --brand-new --model opus " + p},
+		{
+			agent: "claude", name: "a prompt that begins with -", args: []string{"-p", "--", "-x is broken"}, want: Call{Prompt: "-x is broken", Beside: true, Chosen: true},
+			command: "--session-id " + id + " -p -- " + p, cont: "--resume " + id + " -p -- " + p,
+		},
+		{
+			agent: "claude", name: "braces", args: []string{"-p", "{{prompt}} {{x}}", "--system-prompt", "{{session}}"}, want: Call{Prompt: "{{prompt}} {{x}}", Beside: true, Chosen: true},
+			command: "--session-id " + id + " -p " + p + " --system-prompt <<session}}", cont: "--resume " + id + " -p " + p + " --system-prompt <<session}}",
+		},
+		{
+			agent: "claude", name: "by stdin", args: words("-p --model opus"), piped: true, want: Call{FromStdin: true, Chosen: true},
+			command: "--session-id " + id + " -p --model opus", cont: "--resume " + id + " -p --model opus",
+		},
+		{
+			agent: "claude", name: "an unknown flag before a flag", args: words("-p --brand-new --model opus x"), want: Call{Prompt: "x", Beside: true, Chosen: true},
+			command: "--session-id " + id + " -p --brand-new --model opus " + p, cont: "--resume " + id + " -p --brand-new --model opus " + p,
+		},
 
 		{agent: "codex", name: "a prompt", args: []string{"exec", "fix it"}, want: Call{Prompt: "fix it", Beside: true}, command: "exec " + p, cont: "exec resume " + id + " " + p},
-		{agent: "codex", name: "flags everywhere", args: append(append(words("-m o3 e --json -s workspace-write"), "fix it"), "-C", "/tmp"), want: Call{Prompt: "fix it", Beside: true},
-			command: "-m o3 e --json -s workspace-write " + p + " -C /tmp", cont: "-m o3 e --json -s workspace-write -C /tmp resume " + id + " " + p},
-		{agent: "codex", name: "value in the flag's word", args: words("exec -mo3 --sandbox=read-only x"), want: Call{Prompt: "x", Beside: true},
-			command: "exec -mo3 --sandbox=read-only " + p, cont: "exec -mo3 --sandbox=read-only resume " + id + " " + p},
-		{agent: "codex", name: "an image", args: words("exec x -i a.png b.png --json"), want: Call{Prompt: "x", Beside: true},
-			command: "exec " + p + " -i a.png b.png --json", cont: "exec -i a.png b.png --json resume " + id + " " + p},
+		{
+			agent: "codex", name: "flags everywhere", args: append(append(words("-m o3 e --json -s workspace-write"), "fix it"), "-C", "/tmp"), want: Call{Prompt: "fix it", Beside: true},
+			command: "-m o3 e --json -s workspace-write " + p + " -C /tmp", cont: "-m o3 e --json -s workspace-write -C /tmp resume " + id + " " + p,
+		},
+		{
+			agent: "codex", name: "value in the flag's word", args: words("exec -mo3 --sandbox=read-only x"), want: Call{Prompt: "x", Beside: true},
+			command: "exec -mo3 --sandbox=read-only " + p, cont: "exec -mo3 --sandbox=read-only resume " + id + " " + p,
+		},
+		{
+			agent: "codex", name: "an image", args: words("exec x -i a.png b.png --json"), want: Call{Prompt: "x", Beside: true},
+			command: "exec " + p + " -i a.png b.png --json", cont: "exec -i a.png b.png --json resume " + id + " " + p,
+		},
 		{agent: "codex", name: "an image that would take the rest", args: words("exec x -i a.png"), want: Call{Prompt: "x", Beside: true}, command: "exec " + p + " -i a.png", noteOnly: true},
 		{agent: "codex", name: "by stdin", args: words("exec --json -"), piped: true, want: Call{Prompt: "-", FromStdin: true}, command: "exec --json -", cont: "exec --json resume " + id + " -"},
 		{agent: "codex", name: "by stdin without a word", args: words("exec --json"), piped: true, want: Call{FromStdin: true}, command: "exec --json", cont: "exec --json resume " + id + " -"},
@@ -72,16 +96,20 @@ func TestATurnIsFoundInACommandLine(t *testing.T) {
 		{agent: "codex", name: "the last session", args: words("exec resume --last x"), want: Call{Prompt: "x", Beside: true}, command: "exec resume --last " + p, noteOnly: true},
 		{agent: "codex", name: "behind --", args: []string{"exec", "--", "-x"}, want: Call{Prompt: "-x", Beside: true}, command: "exec -- " + p, cont: "exec resume " + id + " " + p},
 
-		{agent: "gemini", name: "a prompt", args: []string{"-y", "-p", "fix it", "-m", "flash"}, want: Call{Prompt: "fix it", Beside: true, Chosen: true},
-			command: "--session-id " + id + " -y -p " + p + " -m flash", cont: "--resume " + id + " -y -p " + p + " -m flash"},
+		{
+			agent: "gemini", name: "a prompt", args: []string{"-y", "-p", "fix it", "-m", "flash"}, want: Call{Prompt: "fix it", Beside: true, Chosen: true},
+			command: "--session-id " + id + " -y -p " + p + " -m flash", cont: "--resume " + id + " -y -p " + p + " -m flash",
+		},
 		{agent: "gemini", name: "with =", args: []string{"--prompt=fix it"}, want: Call{Prompt: "fix it", Beside: true, Chosen: true}, command: "--session-id " + id + " --prompt=" + p, cont: "--resume " + id + " --prompt=" + p},
 		{agent: "gemini", name: "in the flag's word", args: []string{"-pfix it"}, want: Call{Prompt: "fix it", Beside: true, Chosen: true}, command: "--session-id " + id + " -p" + p, cont: "--resume " + id + " -p" + p},
 		{agent: "gemini", name: "by stdin", args: nil, piped: true, want: Call{FromStdin: true, Chosen: true}, command: "--session-id " + id, cont: "--resume " + id},
 		{agent: "gemini", name: "the latest session is no id", args: words("--resume latest -p x"), want: Call{Prompt: "x", Beside: true}, command: "--resume latest -p " + p, noteOnly: true},
 
 		{agent: "opencode", name: "one word", args: []string{"run", "fix it"}, want: Call{Prompt: "fix it", Beside: true}, command: "run " + p, cont: "run --session " + id + " " + p},
-		{agent: "opencode", name: "words with flags between", args: words("run fix --model a/b the tests"), want: Call{Prompt: "fix the tests", Beside: true}, first: true,
-			command: "run " + p + " --model a/b", cont: "run --session " + id + " " + p + " --model a/b"},
+		{
+			agent: "opencode", name: "words with flags between", args: words("run fix --model a/b the tests"), want: Call{Prompt: "fix the tests", Beside: true}, first: true,
+			command: "run " + p + " --model a/b", cont: "run --session " + id + " " + p + " --model a/b",
+		},
 		{agent: "opencode", name: "a session is gone on with", args: words("run -s ses_12345678 x"), want: Call{Prompt: "x", Beside: true, Session: "ses_12345678"}, command: "run -s ses_12345678 " + p, noteOnly: true},
 		{agent: "opencode", name: "files end at a flag", args: words("run -f a b --auto x"), want: Call{Prompt: "x", Beside: true}, command: "run -f a b --auto " + p, cont: "run --session " + id + " -f a b --auto " + p},
 
@@ -91,8 +119,10 @@ func TestATurnIsFoundInACommandLine(t *testing.T) {
 		{agent: "goose", name: "a file", args: words("run -i plan.md"), want: Call{PromptFile: "plan.md", Chosen: true}, command: "run -n " + id + " -i {{prompt_file}}", cont: "run -r -n " + id + " -i {{prompt_file}}"},
 		{agent: "goose", name: "no session", args: words("run --no-session -t x"), want: Call{Prompt: "x"}, command: "run --no-session -t " + p, noteOnly: true},
 
-		{agent: "aider", name: "a message and files", args: []string{"--model", "x", "a.go", "-m", "fix it"}, want: Call{Prompt: "fix it"},
-			command: "--model x a.go -m " + p, cont: "--restore-chat-history --model x a.go -m " + p},
+		{
+			agent: "aider", name: "a message and files", args: []string{"--model", "x", "a.go", "-m", "fix it"}, want: Call{Prompt: "fix it"},
+			command: "--model x a.go -m " + p, cont: "--restore-chat-history --model x a.go -m " + p,
+		},
 		{agent: "aider", name: "a file", args: words("--message-file=plan.md a.go"), want: Call{PromptFile: "plan.md"}, command: "--message-file={{prompt_file}} a.go", cont: "--restore-chat-history --message-file={{prompt_file}} a.go"},
 
 		{agent: "hermes", name: "a query", args: []string{"-p", "work", "chat", "-Q", "-q", "fix it"}, want: Call{Prompt: "fix it"}, command: "-p work chat -Q -q " + p, cont: "-p work chat --resume " + id + " -Q -q " + p},
@@ -102,7 +132,7 @@ func TestATurnIsFoundInACommandLine(t *testing.T) {
 			t.Parallel()
 			got, why := Read(grammar(t, tc.agent), tc.args, tc.piped, literal)
 			if why != nil {
-				t.Fatalf("no turn: %v", why)
+				t.Fatalf("no turn: %s", why.Why)
 			}
 			command, resume := strings.Join(got.Command, " "), strings.Join(got.Resume, " ")
 			if tc.noteOnly {
