@@ -16,9 +16,13 @@ import (
 
 const (
 	heartbeatEvery = 10 * time.Second // the marker's mtime: the last proof of life that others see
-	stallLadder    = 5 * time.Second
-	drainLadder    = 5 * time.Second
-	settledAfter   = time.Second // what started stays up for minutes or hours from here on
+	// An agent that tells its session with the model's first word does so after some seconds; later, the heartbeat is in time.
+	listenEvery = time.Second
+	listenFor   = time.Minute
+
+	stallLadder  = 5 * time.Second
+	drainLadder  = 5 * time.Second
+	settledAfter = time.Second // what started stays up for minutes or hours from here on
 )
 
 // killNow is the last rung alone.
@@ -59,6 +63,8 @@ func (j *job) await(ctx context.Context) ending {
 	defer settled.Stop()
 	stall := never()
 	defer stall.Stop()
+	listen, heard := never(), started
+	defer listen.Stop()
 	if j.Request.Stall > 0 {
 		stall.Reset(j.Request.Stall)
 	}
@@ -129,6 +135,17 @@ func (j *job) await(ctx context.Context) ending {
 		case <-settled.C:
 			j.noteSession(ctx)
 			process.GiveBackMemory()
+			if j.awaitsSession() {
+				listen.Reset(listenEvery)
+			}
+		case <-listen.C:
+			if grown := r.err.growth(r.out.growth(started)); grown.After(heard) {
+				heard = grown
+				j.noteSession(ctx)
+			}
+			if j.awaitsSession() && time.Since(started) < listenFor {
+				listen.Reset(listenEvery)
+			}
 		case <-beat.C:
 			j.noteSession(ctx)
 			if err := j.Room.files().Heartbeat(j.Request.Session, time.Now()); err != nil {

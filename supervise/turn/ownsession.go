@@ -97,6 +97,11 @@ func (j *job) noteSession(ctx context.Context) {
 	}
 }
 
+// awaitsSession tells whether the agent has yet to tell its session.
+func (j *job) awaitsSession() bool {
+	return j.Request.Agent.Own.Told != nil && j.turn.AgentSession == ""
+}
+
 // startAfresh follows a run that was to resume a session which its agent does not know, as when it was killed in its
 // first second: the same attempt once more, without resuming. The run never began, so no attempt is charged.
 func (j *job) startAfresh(ctx context.Context, e ending, reason policy.Reason) (*Outcome, error) {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"hermes-supervisor/policy"
 )
@@ -111,6 +112,25 @@ func TestAToldSessionIsLearnedFromTheHeadOfALongOutput(t *testing.T) {
 	k.want(Interrupted, policy.ReasonStopRequested, 130)
 	h.ran(1)
 	h.noMarker()
+}
+
+// opencode tells it with the first word of the model, long after a quick look.
+func TestASessionThatIsToldLateIsInTheMarkerSoon(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	k := h.start(h.sessions(teller, []string{"await", "./go", "print", "session: told-1", "await", "never"}, nil))
+	h.launched()
+	launched := h.mustTurn().LaunchedAt
+	h.until("the first look is over", func() bool { return time.Since(launched) > settledAfter+settledAfter/2 })
+	h.touch("go")
+	h.until("the id is in the marker", func() bool { m := h.turn(); return m != nil && m.AgentSession == "told-1" })
+	if took := time.Since(launched); took >= heartbeatEvery {
+		t.Errorf("it was in the marker after %s, as late as a heartbeat has it", took)
+	}
+	if _, err := h.room.Interrupt(t.Context(), "told-1", patience); err != nil {
+		t.Error(err)
+	}
+	k.want(Interrupted, policy.ReasonStopRequested, 130)
 }
 
 func TestAToldSessionIsResumed(t *testing.T) {
