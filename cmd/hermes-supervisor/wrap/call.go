@@ -64,8 +64,8 @@ func (l *line) settle(piped bool) *NotATurn {
 		return notATurn("it is interactive without %s", strings.Join(w.OneShot, " or "))
 	}
 	c := &l.call
-	if l.starts && c.Session == "" {
-		return notATurn("its session has an empty id")
+	if l.starts > 1 || l.starts == 1 && c.Session == "" {
+		return notATurn("its session has an empty id, or two")
 	}
 	switch {
 	case l.prompts == 1 && c.FromStdin, l.prompts == 1 && c.PromptFile != "":
@@ -91,7 +91,7 @@ func (l *line) settle(piped bool) *NotATurn {
 		return notATurn("its prompt comes from the terminal")
 	}
 	l.repeat = l.repeat || l.resumes
-	c.Chosen = len(w.Choose) > 0 && !l.starts && !l.repeat
+	c.Chosen = len(w.Choose) > 0 && l.starts == 0 && !l.repeat
 	return nil
 }
 

@@ -44,7 +44,7 @@ type line struct {
 	others   int // words that are nothing known
 	oneShot  bool
 	resumes  bool // it goes on with a session
-	starts   bool // it names a new session
+	starts   int  // how many new sessions it names
 	repeat   bool // a continuation is the same command line
 	awaitID  bool // the next word is a session's id
 }
@@ -233,7 +233,7 @@ func (l *line) take(flag, arg string, head int) {
 		l.call.PromptFile, r = v, promptFile
 	case slices.Contains(w.StartFlags, flag):
 		l.call.Session, r = v, sessionIs
-		l.starts = true
+		l.starts++
 	case slices.Contains(w.ResumeFlags, flag) && looksLikeID(v):
 		l.call.Session = v
 	}

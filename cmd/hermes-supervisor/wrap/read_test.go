@@ -176,7 +176,7 @@ func TestWhatIsNoTurnIsLeftAlone(t *testing.T) {
 		{"claude", []string{"-p", "mcp", "list"}, false, "mcp is a command of its own"},
 		{"claude", []string{"-p", "--input-format", "stream-json"}, true, "--input-format makes it something else than one turn"},
 		{"claude", []string{"-p", "--input-format=stream-json"}, true, "--input-format makes it something else than one turn"},
-		{"claude", []string{"-p", "x", "--session-id", ""}, false, "its session has an empty id"},
+		{"claude", []string{"-p", "x", "--session-id", ""}, false, "its session has an empty id, or two"},
 		{"claude", []string{"-p", "x", "--model"}, false, "--model has no value"},
 		{"claude", []string{"--help"}, false, "silent"},
 		{"claude", []string{"-pv"}, false, "silent"},

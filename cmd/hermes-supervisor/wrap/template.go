@@ -44,7 +44,9 @@ func (l *line) fill(pieces []piece) []string {
 		case promptFile:
 			value = fileValue
 		case sessionIs:
-			value = sessionValue
+			if !l.repeat { // there the same command line comes again
+				value = sessionValue
+			}
 		case kept, flagged, word, sessionOf, terminator:
 		}
 		argv = append(argv, l.literal(p.text[:p.head])+value)
