@@ -20,7 +20,7 @@ func (r *room) agentWith(name string, args []string) (turn.Agent, error) {
 	if err != nil {
 		return turn.Agent{}, err
 	}
-	if len(args) > 0 && (!c.TakesArgs() || len(c.Resume) > 0 && !slices.Contains(c.Resume, "{{args}}")) {
+	if len(args) > 0 && !c.TakesArgs() {
 		return turn.Agent{}, &turn.UsageError{Problem: fmt.Sprintf("agent %s takes no more arguments: there is no {{args}} in its command or its resume. Give --agent or a command line after --, not both", name)}
 	}
 	literal := make([]string, len(args))

@@ -64,7 +64,7 @@ func (a *app) wrap(name string, args []string) error {
 	var input []byte
 	switch {
 	case call.FromStdin:
-		data, err := a.readInput(0)
+		data, err := a.readInput(fsstate.MaxRecord, 0)
 		if err != nil {
 			return err
 		}
@@ -75,12 +75,15 @@ func (a *app) wrap(name string, args []string) error {
 	case !utf8.ValidString(call.Prompt):
 		return a.asItIs(name, program, args, &wrap.NotATurn{Why: "its prompt is not valid UTF-8"})
 	case call.Beside && !a.stdinIsTerminal():
-		if input, err = a.readInput(besideWait); err != nil {
+		if input, err = a.readInput(maxBeside, besideWait); err != nil {
 			return err
 		}
 	}
 	return a.protect(name, program, call, input)
 }
+
+// maxBeside is how much may stand beside a prompt: it is in no record, so more than fits one.
+const maxBeside = 16 << 20
 
 // besideWait is how long a stdin that nobody may ever write to is waited for, as the agents do it.
 const besideWait = 3 * time.Second
@@ -155,7 +158,7 @@ func (a *app) stdinIsTerminal() bool {
 }
 
 // readInput is what stdin holds. With a limit to the wait, a stdin from which nothing has come by then holds nothing.
-func (a *app) readInput(wait time.Duration) ([]byte, error) {
+func (a *app) readInput(limit int, wait time.Duration) ([]byte, error) {
 	type read struct {
 		data []byte
 		err  error
@@ -168,7 +171,7 @@ func (a *app) readInput(wait time.Duration) ([]byte, error) {
 		close(began)
 		if err == nil {
 			all.Write(first[:n])
-			_, err = io.Copy(&all, io.LimitReader(a.stdin, fsstate.MaxRecord))
+			_, err = io.Copy(&all, io.LimitReader(a.stdin, int64(limit)))
 		}
 		if errors.Is(err, io.EOF) {
 			err = nil
@@ -188,8 +191,8 @@ func (a *app) readInput(wait time.Duration) ([]byte, error) {
 	if got.err != nil {
 		return nil, &turn.UsageError{Problem: "read stdin: " + got.err.Error()}
 	}
-	if len(got.data) > fsstate.MaxRecord {
-		return nil, &turn.UsageError{Problem: fmt.Sprintf("read stdin: more than %d bytes", fsstate.MaxRecord)}
+	if len(got.data) > limit {
+		return nil, &turn.UsageError{Problem: fmt.Sprintf("read stdin: more than %d bytes", limit)}
 	}
 	return got.data, nil
 }

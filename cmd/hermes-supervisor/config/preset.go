@@ -40,8 +40,10 @@ func base(name string, known func(string) (Agent, bool)) Agent {
 	return Agent{StopSignal: "TERM", StopScope: ScopeGroup}
 }
 
-// TakesArgs tells whether the agent's command line has a place for arguments.
-func (a Agent) TakesArgs() bool { return slices.Contains(a.Command, argsPlaceholder) }
+// TakesArgs tells whether the agent's command lines have a place for arguments.
+func (a Agent) TakesArgs() bool {
+	return slices.Contains(a.Command, argsPlaceholder) && (len(a.Resume) == 0 || slices.Contains(a.Resume, argsPlaceholder))
+}
 
 // Argv is a command line of the agent's with Args, and more behind them, in the place of {{args}}.
 func (a Agent) Argv(command []string, more ...string) []string {
