@@ -13,6 +13,7 @@ import (
 
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/hermes"
 	"hermes-supervisor/policy/phase"
 	"hermes-supervisor/supervise/health"
 	"hermes-supervisor/supervise/process"
@@ -110,20 +111,27 @@ func specOf(s config.Service, terminal bool) (service.Spec, error) {
 			ResetAfter: time.Duration(s.Restart.ResetAfter), StormStarts: s.Restart.StormStarts,
 			StormWindow: time.Duration(s.Restart.StormWindow), RestartExit: s.Restart.RestartExit, ParkExit: s.Restart.ParkExit,
 		},
+		KnownFlags: s.KnownFlags, Program: s.Command, SecretVar: s.SecretEnv,
 		StopSignal: stopSignal(s.StopSignal), StopScope: scope, StopTimeout: time.Duration(s.StopTimeout),
 		Terminal: terminal, Pipe: s.Output == config.OutputPipe, LogBound: int64(s.LogMax), Digest: s.Digest(),
+	}
+	if s.BeforeStop == config.PlannedStop {
+		spec.BeforeStop = hermes.PlannedStop{}
 	}
 	if r := s.Ready; r != nil {
 		spec.Ready, spec.ReadyDeadline = &health.Probe{File: r.File, TCP: r.TCP, HTTP: r.HTTP, Status: r.Status}, time.Duration(r.Deadline)
 		if r.Output != "" {
 			spec.Ready.Output = regexp.MustCompile(r.Output) // the configuration has compiled it
 		}
+		if r.Match != "" {
+			spec.Ready.Match = regexp.MustCompile(r.Match)
+		}
 		if err := spec.Ready.Validate(); err != nil {
 			return spec, fmt.Errorf("ready: %w", err)
 		}
 	}
 	if h := s.Health; h != nil {
-		spec.Health = &health.Probe{Heartbeat: h.Heartbeat, MaxAge: time.Duration(h.MaxAge), TCP: h.TCP, HTTP: h.HTTP, Status: h.Status}
+		spec.Health = &health.Probe{Heartbeat: h.Heartbeat, MaxAge: time.Duration(h.MaxAge), Optional: h.Optional, TCP: h.TCP, HTTP: h.HTTP, Status: h.Status}
 		spec.Interval, spec.Timeout, spec.Failures = time.Duration(h.Interval), time.Duration(h.Timeout), h.Failures
 		if err := spec.Health.Validate(); err != nil {
 			return spec, fmt.Errorf("health: %w", err)

@@ -14,7 +14,7 @@ import (
 )
 
 // systemPrograms are programs that exist on this system only.
-var systemPrograms = map[string]func(){"pty": pty, "weak": weak}
+var systemPrograms = map[string]func(){"pty": pty, "weak": weak, "hermes": fakeHermes}
 
 // pty runs a program on a terminal of its own and types INPUT (with Go escapes) once FILE is there:
 //

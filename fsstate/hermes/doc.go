@@ -5,7 +5,8 @@
 //	HERMES_HOME/
 //	  desktop/interrupted_turns.json   turn markers: read, and written while no Hermes of that home lives
 //	  runtime/active_sessions.json     who has which session open: read only, without its lock
-//	  gateway.pid                      the messaging gateway: read only
+//	  gateway.pid, gateway_state.json  the messaging gateway: read only
+//	  .gateway-planned-stop.json       written before a gateway is signalled, see [PlannedStop]
 //
 // # Promises
 //

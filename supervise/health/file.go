@@ -3,8 +3,10 @@ package health
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"time"
 )
 
@@ -40,6 +42,30 @@ func fresh(path string, started time.Time) error {
 	}
 	if !since(at, started) {
 		return fmt.Errorf("look for %s: it is %s older than the launch", path, span(started.Round(0).Sub(at)))
+	}
+	return nil
+}
+
+// maxMatched is what is looked at of a file.
+const maxMatched = 64 << 10
+
+// holds is nil where a regular file at path matches. Links are followed; nothing that could block is opened.
+func holds(path string, re *regexp.Regexp) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return fmt.Errorf("look into %s: no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("look into %s: %w", path, errors.Unwrap(err))
+	}
+	defer f.Close() //nolint:errcheck // read only
+	text, err := io.ReadAll(io.LimitReader(f, maxMatched))
+	if err != nil {
+		return fmt.Errorf("look into %s: %w", path, errors.Unwrap(err))
+	}
+	if !re.Match(text) {
+		return fmt.Errorf("look into %s: nothing matches %q", path, re)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type Stream struct {
 
 // awaitLine waits for a matching line, polling: a start is short, and an inotify instance for each service that starts
 // would be dear (a user has 128 of them).
-func awaitLine(ctx context.Context, p pace, re *regexp.Regexp, out []Stream) error {
+func awaitLine(ctx context.Context, p pace, re *regexp.Regexp, out []Stream, told func(string)) error {
 	readers := make([]lineReader, len(out))
 	for i, s := range out {
 		readers[i] = lineReader{Stream: s, grown: time.Now()}
@@ -39,6 +39,9 @@ func awaitLine(ctx context.Context, p pace, re *regexp.Regexp, out []Stream) err
 				return fmt.Errorf("read output: %w", err)
 			}
 			if found {
+				if m := re.FindSubmatch(readers[i].line); len(m) > 1 && told != nil {
+					told(string(m[1]))
+				}
 				return nil
 			}
 			behind = behind || readers[i].behind
@@ -58,6 +61,7 @@ type lineReader struct {
 	Stream
 
 	held    []byte    // the beginning of an unfinished line, at most maxLine of it
+	line    []byte    // the one that matched
 	matched bool      // held has been looked at as it is
 	grown   time.Time // when the file was last seen to have grown
 	behind  bool      // there was more than one look reads
@@ -124,5 +128,6 @@ func (r *lineReader) match(re *regexp.Regexp) bool {
 		return false
 	}
 	r.matched = true
-	return re.Match(bytes.TrimSuffix(r.held, []byte{'\r'}))
+	r.line = bytes.TrimSuffix(r.held, []byte{'\r'})
+	return re.Match(r.line)
 }

@@ -13,9 +13,13 @@ import (
 type Probe struct {
 	// Output is ready when a line of stdout or stderr matches that this launch wrote. See Stream.
 	Output *regexp.Regexp
+	// Told takes the first group of that line, if it has one, before Await returns; nil: nobody asks.
+	Told func(group string)
 	// File is ready when the path exists and was changed since the launch, and healthy while it exists. Links are
 	// followed, and any kind of file will do: a socket that the service makes, a folder, a FIFO.
 	File string
+	// Match is what the file has to hold to be ready: it is read as far as 64 KiB. nil: whatever it holds.
+	Match *regexp.Regexp
 	// TCP is "host:port": ready and healthy when a connection is accepted.
 	TCP string
 	// HTTP is an http:// URL: ready and healthy when a GET answers with one of Status. No redirect is followed, no proxy
@@ -28,6 +32,9 @@ type Probe struct {
 	// readiness probe, the first touch counts. Links are followed.
 	Heartbeat string
 	MaxAge    time.Duration
+	// Optional: a heartbeat that has not been touched since the launch says nothing, since not every version of the
+	// service writes it, and one that does not may have come after one that did.
+	Optional bool
 }
 
 // Validate says what is wrong with a probe, as one phrase for the configuration's error.
@@ -45,6 +52,10 @@ func (p Probe) Validate() error {
 		return errors.New("heartbeat needs a max_age above zero")
 	case p.Heartbeat == "" && p.MaxAge != 0:
 		return errors.New("max_age is for a heartbeat only")
+	case p.Match != nil && p.File == "":
+		return errors.New("match is for a file only")
+	case p.Optional && p.Heartbeat == "":
+		return errors.New("optional is for a heartbeat only")
 	case p.HTTP == "" && len(p.Status) > 0:
 		return errors.New("status is for http only")
 	case p.TCP != "":
@@ -75,9 +86,14 @@ func (p Probe) Await(ctx context.Context, started time.Time, out ...Stream) erro
 	asks := pace{next: 10 * time.Millisecond, most: time.Second}
 	switch {
 	case p.Output != nil:
-		return awaitLine(ctx, looks, p.Output, out)
+		return awaitLine(ctx, looks, p.Output, out, p.Told)
 	case p.File != "":
-		return await(ctx, looks, func() error { return fresh(p.File, started) })
+		return await(ctx, looks, func() error {
+			if err := fresh(p.File, started); err != nil || p.Match == nil {
+				return err
+			}
+			return holds(p.File, p.Match)
+		})
 	case p.Heartbeat != "":
 		return await(ctx, looks, func() error { return fresh(p.Heartbeat, started) })
 	}
@@ -95,6 +111,9 @@ func (p Probe) Check(ctx context.Context, started time.Time) error {
 	case p.File != "":
 		return exists(p.File)
 	case p.Heartbeat != "":
+		if p.Optional && fresh(p.Heartbeat, started) != nil {
+			return nil
+		}
 		return beats(p.Heartbeat, p.MaxAge, started, time.Now())
 	case p.Output != nil:
 		return errors.New("output is written once and cannot be asked for again")

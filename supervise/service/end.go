@@ -14,6 +14,9 @@ const killSignal = syscall.SIGKILL
 // lastWords bounds the wait for a pipe to be read to its end, which a descendant may hold open.
 const lastWords = 100 * time.Millisecond
 
+// unknownFlag is the exit code of a program that was given a flag which it does not know (argparse, and most others).
+const unknownFlag = 2
+
 // retryKill is the time between two tries to end a tree that cannot be listed.
 const retryKill = time.Second
 
@@ -30,6 +33,9 @@ func (j *job) exit() phase.Event {
 	l := j.launch
 	l.reaped = true
 	e := l.status()
+	if e.Code == unknownFlag && len(j.spec.KnownFlags) > 0 {
+		flags.forget()
+	}
 	e.At = time.Now().UTC()
 	if (e.Code != 0 || e.Signal != 0) && e.Signal != int(killSignal) { // nobody has last words on SIGKILL
 		if l.copied != nil {
@@ -58,6 +64,9 @@ func (j *job) end(_ context.Context, act phase.Act) *phase.Event { //nolint:cont
 		return &gone
 	}
 	j.save()
+	if act == phase.Stop {
+		j.announceStop(l)
+	}
 	l.ending = true
 	l.cancel() // no probe, and no ladder but this one
 	ladder := j.spec.ladder()

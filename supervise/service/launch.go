@@ -40,6 +40,7 @@ type launch struct {
 // says that it runs, or why it does not.
 func (j *job) start(ctx context.Context) *phase.Event {
 	event := func(kind phase.Kind) *phase.Event { return &phase.Event{Kind: kind, Epoch: j.state.Launch} }
+	argv := j.arguments(ctx)
 	instance, witness, err := j.witness()
 	failed := func(err error) *phase.Event {
 		j.spare = instance // nothing was launched with it
@@ -69,12 +70,14 @@ func (j *job) start(ctx context.Context) *phase.Event {
 		closeStreams(watched)
 		return failed(err)
 	}
-	program := process.Spec{
-		Argv: j.spec.Command, Dir: j.dir(),
-		Env: j.spec.environ(os.Environ(), map[string]string{
-			homeVar: j.Files.Store.Home().Path, ServiceVar: j.spec.Name, ident.InstanceVar: instance,
-		}),
+	ours := map[string]string{homeVar: j.Files.Store.Home().Path, ServiceVar: j.spec.Name, ident.InstanceVar: instance}
+	if j.spec.SecretVar != "" {
+		if ours[j.spec.SecretVar], err = j.newSecret(instance); err != nil {
+			closeStreams(watched)
+			return failed(err)
+		}
 	}
+	program := process.Spec{Argv: argv, Dir: j.dir(), Env: j.spec.environ(os.Environ(), ours)}
 	copied, handedOver, err := j.connect(&program, witness)
 	if err != nil {
 		closeStreams(watched)

@@ -32,7 +32,11 @@ func (j *job) probe(l *launch, out ...health.Stream) {
 	}
 	go func() {
 		if waits {
-			err := awaitReady(ctx, spec, l.began, out)
+			err := awaitReady(ctx, spec, l.began, out, func(told string) {
+				if err := j.keep(l.id.Instance+toldSuffix, told); err != nil {
+					j.Log.Warn("what the service said is not kept", "service", spec.Name, "error", err.Error())
+				}
+			})
 			switch {
 			case ctx.Err() != nil:
 				return
@@ -52,14 +56,16 @@ func (j *job) probe(l *launch, out ...health.Stream) {
 	}()
 }
 
-func awaitReady(ctx context.Context, spec Spec, began time.Time, out []health.Stream) error {
+func awaitReady(ctx context.Context, spec Spec, began time.Time, out []health.Stream, told func(string)) error {
 	defer closeStreams(out)
 	if spec.ReadyDeadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, spec.ReadyDeadline)
 		defer cancel()
 	}
-	return spec.Ready.Await(ctx, began, out...)
+	ready := *spec.Ready
+	ready.Told = told
+	return ready.Await(ctx, began, out...)
 }
 
 func closeStreams(out []health.Stream) {

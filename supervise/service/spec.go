@@ -21,11 +21,17 @@ type Spec struct {
 	Autostart bool              // started by the first supervisor that sees it; later its record says what was ordered
 	Settings  phase.Settings
 
+	// KnownFlags stand behind Command where the help text of Program has them, which is Command without what limits it.
+	KnownFlags, Program []string
+	// SecretVar is the variable in which each launch gets a secret of its own, see Told; "": none.
+	SecretVar string
+
+	BeforeStop  Notice // nil: the signal says it all
 	StopSignal  syscall.Signal
 	StopScope   process.Scope
 	StopTimeout time.Duration
 
-	Ready         *health.Probe // nil: ready when it has started
+	Ready         *health.Probe // nil: ready when it has started; of a line of output the first group is kept, see Told
 	ReadyDeadline time.Duration
 	Health        *health.Probe // nil: alive is healthy
 	Interval      time.Duration // between two checks

@@ -289,6 +289,14 @@ func checkExits(key string, codes []int, otherKey string, others []int) *fault {
 	return nil
 }
 
+// optional is oneOf for a value that may be "".
+func optional(key, value string, words ...string) *fault {
+	if value == "" {
+		return nil
+	}
+	return oneOf(key, value, words...)
+}
+
 // oneOf says what is wrong with a value that has to be one of a few words.
 func oneOf(key, value string, words ...string) *fault {
 	if slices.Contains(words, value) {

@@ -34,6 +34,12 @@ func (s Service) Digest() string {
 	maps.Copy(env, s.Env)
 	part("service 1", s.Name)
 	part("command", s.Command...)
+	if len(s.KnownFlags) > 0 {
+		part("known_flags", s.KnownFlags...)
+	}
+	if s.SecretEnv != "" {
+		part("secret_env", s.SecretEnv)
+	}
 	part("cwd", s.Cwd)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		part("env", name, env[name])

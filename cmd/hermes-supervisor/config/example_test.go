@@ -154,9 +154,9 @@ func TestTheExampleLoadsWithEveryKeySwitchedOn(t *testing.T) {
 	statesDefaults(t, Hooks{}, *c.Agents["codex"].Hooks, "Files")
 	statesDefaults(t, Wrap{}, *c.Agents["codex"].Wrap)
 	s := c.Services[0]
-	statesDefaults(t, DefaultService(defaultRestart()), s, "Restart")
+	statesDefaults(t, DefaultService(defaultRestart()), s, "Restart", "UnsetEnv", "StopTimeout")
 	statesDefaults(t, Limits{}, s.Limits)
-	statesDefaults(t, *defaultReady(), *s.Ready, "File", "TCP", "HTTP", "Status")
+	statesDefaults(t, *defaultReady(), *s.Ready, "File", "Match", "TCP", "HTTP", "Status")
 	statesDefaults(t, *defaultHealth(), *s.Health, "TCP", "HTTP", "Status")
 	statesDefaults(t, Platform{Timeout: Duration(15 * time.Minute)}, c.Handoff.Platforms["telegram"], "Session", "Agent", "External")
 	if s.Restart.Policy == c.Restart.Policy {

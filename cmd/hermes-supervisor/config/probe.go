@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ type Ready struct {
 	Output string `toml:"output,omitempty"`
 	// File is an absolute path, or one that begins with {{home}}, at which a file appears.
 	File string `toml:"file,omitempty"`
+	// Match is a Go regular expression that the text of File has to match.
+	Match string `toml:"match,omitempty"`
 	// TCP is the HOST:PORT that takes a connection.
 	TCP string `toml:"tcp,omitempty"`
 	// HTTP is an http:// URL without a user that answers a GET with one of Status. Empty: any from 200 to 399.
@@ -30,6 +33,8 @@ type Health struct {
 	// Heartbeat is a file, named as Ready.File is, whose time of change is never older than MaxAge, which has no default.
 	Heartbeat string   `toml:"heartbeat,omitempty"`
 	MaxAge    Duration `toml:"max_age,omitzero"`
+	// Optional says that a heartbeat which has not been touched since the start says nothing.
+	Optional bool `toml:"optional,omitempty"`
 	// TCP, HTTP and Status are those of Ready.
 	TCP    string `toml:"tcp,omitempty"`
 	HTTP   string `toml:"http,omitempty"`
@@ -48,6 +53,37 @@ func defaultHealth() *Health {
 	return &Health{Interval: Duration(30 * time.Second), Timeout: Duration(5 * time.Second), Failures: 3}
 }
 
+// under is what the keys of a table are set over: the defaults, or what a preset says, without its way of probing where
+// the table has one of its own.
+func (r *Ready) under(table any) *Ready {
+	under := defaultReady()
+	if r != nil {
+		*under = *r
+		if names(table, "output", "file", "tcp", "http") {
+			*under = Ready{Deadline: r.Deadline}
+		}
+	}
+	return under
+}
+
+// under is Ready's.
+func (h *Health) under(table any) *Health {
+	under := defaultHealth()
+	if h != nil {
+		*under = *h
+		if names(table, "heartbeat", "tcp", "http") {
+			*under = Health{Interval: h.Interval, Timeout: h.Timeout, Failures: h.Failures}
+		}
+	}
+	return under
+}
+
+// names tells whether a raw table has one of the keys.
+func names(table any, keys ...string) bool {
+	t, _ := table.(map[string]any)
+	return slices.ContainsFunc(keys, func(key string) bool { _, has := t[key]; return has })
+}
+
 // maxFailures is the highest number of failed checks in a row.
 const maxFailures = 100
 
@@ -57,6 +93,12 @@ func (r Ready) check() *fault {
 	}
 	if problem := checkPattern(r.Output); problem != "" {
 		return &fault{key: "output", problem: problem}
+	}
+	if problem := checkPattern(r.Match); problem != "" {
+		return &fault{key: "match", problem: problem}
+	}
+	if r.Match != "" && r.File == "" {
+		return &fault{key: "match", problem: "belongs to file, which is not there"}
 	}
 	return checkAddress(r.TCP, r.HTTP, r.Status)
 }
@@ -70,6 +112,8 @@ func (h Health) check() *fault {
 		return &fault{key: "max_age", other: "heartbeat", problem: `heartbeat needs a max_age (as in max_age = "2m")`}
 	case h.Heartbeat == "" && h.MaxAge != 0:
 		return &fault{key: "max_age", problem: "belongs to heartbeat, which is not there"}
+	case h.Heartbeat == "" && h.Optional:
+		return &fault{key: "optional", problem: "belongs to heartbeat, which is not there"}
 	case h.Timeout > h.Interval:
 		return &fault{
 			key: "timeout", other: "interval",

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -14,6 +15,9 @@ const (
 	ScopeGroup  = "group"  // to its process group
 	OutputFile  = "file"   // to a file that the service is handed: our death neither blocks nor kills it
 	OutputPipe  = "pipe"   // to a pipe, for programs that cannot write to a file
+
+	PlannedStop = "hermes-planned-stop" // by the file that Hermes's gateway looks for
+	HoldsHermes = "hermes"
 )
 
 // Service is a long-lived backend that `run` keeps up, one for each home that Profiles names.
@@ -21,11 +25,16 @@ const (
 // Cwd, EnvFile, the values of Env, the elements of Command, Ready.File and Health.Heartbeat are expanded but for the
 // placeholders {{home}} and {{profile}}, which At replaces.
 type Service struct {
+	// Preset is a built-in service whose keys these are set over: "hermes-gateway" or "hermes-serve", "" for none. To its
+	// Env and UnsetEnv is only added.
+	Preset string `toml:"preset,omitempty"`
 	// Name is required: a plain name (^[a-z0-9][a-z0-9_-]{0,63}$).
 	Name string `toml:"name"`
 	// Command is the argv, required: no shell, one expansion per element. The program is an absolute path or a name that
 	// PATH finds, never a relative path, which would let the working directory say what runs.
 	Command []string `toml:"command"`
+	// KnownFlags are added to Command where `COMMAND --help` names them, for programs of which not every version has them.
+	KnownFlags []string `toml:"known_flags,omitempty"`
 	// Cwd is an absolute path, or begins with {{home}}. Default: {{home}}.
 	Cwd string `toml:"cwd"`
 	// Env is set for the service, over what EnvFile sets. It cannot hold the variables that the supervisor sets itself.
@@ -37,10 +46,17 @@ type Service struct {
 	FileEnv []map[string]string `toml:"-"`
 	// UnsetEnv are names that the service does not inherit.
 	UnsetEnv []string `toml:"unset_env"`
+	// SecretEnv is the variable in which each start gets a random secret, kept in a file that only the user can read.
+	SecretEnv string `toml:"secret_env,omitempty"`
+	// HoldsTurns is the agent whose turns run in the service: they are continued in the next one after it died.
+	// HoldsHermes is the only one that is known; "": none.
+	HoldsTurns string `toml:"holds_turns,omitempty"`
 	// Profiles are the homes that have the service. Default: the root home.
 	Profiles Profiles `toml:"profiles"`
 	// Autostart: it is started by the first supervisor that sees it. Default: true.
 	Autostart bool `toml:"autostart"`
+	// BeforeStop is what announces an ordered stop to the service before the signal: PlannedStop, or "" for nothing.
+	BeforeStop string `toml:"before_stop,omitempty"`
 	// StopSignal is TERM (default), INT, QUIT, HUP, USR1, USR2 or KILL.
 	StopSignal string `toml:"stop_signal"`
 	// StopScope is ScopeLeader (default) or ScopeGroup.
@@ -107,6 +123,9 @@ func (s Service) check() *fault {
 	for _, f := range []*fault{
 		oneOf("stop_signal", s.StopSignal, "TERM", "INT", "QUIT", "HUP", "USR1", "USR2", "KILL"),
 		oneOf("stop_scope", s.StopScope, ScopeLeader, ScopeGroup),
+		optional("before_stop", s.BeforeStop, PlannedStop),
+		optional("holds_turns", s.HoldsTurns, HoldsHermes),
+		s.checkLaunch(),
 		oneOf("output", s.Output, OutputFile, OutputPipe),
 	} {
 		if f != nil {
@@ -125,6 +144,27 @@ func (s Service) check() *fault {
 		if f := s.Health.check(); f != nil {
 			return f.under("health")
 		}
+	}
+	return nil
+}
+
+// aFlag is one that can be looked for in a help text.
+var aFlag = regexp.MustCompile(`^--?[A-Za-z0-9][A-Za-z0-9-]*$`)
+
+func (s Service) checkLaunch() *fault {
+	for _, flag := range s.KnownFlags {
+		if !aFlag.MatchString(flag) {
+			return &fault{key: "known_flags", problem: fmt.Sprintf("%.60q is no flag (as in --isolated)", flag)}
+		}
+	}
+	if s.SecretEnv == "" {
+		return nil
+	}
+	if problem := checkVariable(s.SecretEnv); problem != "" {
+		return &fault{key: "secret_env", problem: problem}
+	}
+	if _, set := s.Env[s.SecretEnv]; set {
+		return &fault{key: "secret_env", other: "env", problem: fmt.Sprintf("%.60q is set by env", s.SecretEnv)}
 	}
 	return nil
 }
@@ -148,11 +188,18 @@ func (d *document) services(path []string, value any, r Restart) ([]Service, err
 	services := make([]Service, 0, len(tables))
 	names := make(map[string]bool, len(tables))
 	for i, element := range d.elements(path[0], len(tables)) {
-		s := DefaultService(r)
+		base, f := onPreset(tables[i], r)
+		if f != nil {
+			return nil, element.broken(path, f)
+		}
+		s := base
 		if err := element.fill(path, tables[i], &s); err != nil {
 			return nil, err
 		}
-		f := s.check()
+		if s.Preset != "" {
+			s = s.withPreset(base)
+		}
+		f = s.check()
 		if f == nil && names[s.Name] {
 			f = &fault{key: "name", problem: fmt.Sprintf("%q is the name of another service too", s.Name)}
 		}

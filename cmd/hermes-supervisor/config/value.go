@@ -38,10 +38,10 @@ func (d *document) set(path []string, v, dst any) error {
 	case *Restart, *Limits:
 		return d.fill(path, v, dst)
 	case **Ready:
-		*dst = defaultReady()
+		*dst = (*dst).under(v)
 		return d.fill(path, v, *dst)
 	case **Health:
-		*dst = defaultHealth()
+		*dst = (*dst).under(v)
 		return d.fill(path, v, *dst)
 	case **Hooks:
 		hooks := Hooks{}
