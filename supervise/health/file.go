@@ -46,6 +46,9 @@ func fresh(path string, started time.Time) error {
 	return nil
 }
 
+// touched tells whether something is at path that was changed since started.
+func touched(path string, started time.Time) bool { return fresh(path, started) == nil }
+
 // maxMatched is what is looked at of a file.
 const maxMatched = 64 << 10
 

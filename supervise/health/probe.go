@@ -14,7 +14,7 @@ type Probe struct {
 	// Output is ready when a line of stdout or stderr matches that this launch wrote. See Stream.
 	Output *regexp.Regexp
 	// Told takes the first group of that line, if it has one, before Await returns; nil: nobody asks.
-	Told func(group string)
+	Told func(group string) `json:"-"`
 	// File is ready when the path exists and was changed since the launch, and healthy while it exists. Links are
 	// followed, and any kind of file will do: a socket that the service makes, a folder, a FIFO.
 	File string
@@ -111,7 +111,7 @@ func (p Probe) Check(ctx context.Context, started time.Time) error {
 	case p.File != "":
 		return exists(p.File)
 	case p.Heartbeat != "":
-		if p.Optional && fresh(p.Heartbeat, started) != nil {
+		if p.Optional && !touched(p.Heartbeat, started) {
 			return nil
 		}
 		return beats(p.Heartbeat, p.MaxAge, started, time.Now())

@@ -2,12 +2,14 @@ package turn
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/hermes"
 	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/policy"
 )
 
 // hermesTurns are the turns that Hermes's own file has open, as turns of ours that no keeper has yet. One whose end is in
@@ -78,11 +80,18 @@ func (s *scene) writer(session string, startedAt float64) ident.Finding {
 	return ident.Finding{Verdict: ident.Dead, Why: "Hermes's file no longer has the entry"}
 }
 
+// continuationOf tells whether a prompt of Hermes's own file is our continuation of a turn, which the backend that does it
+// records as any other: the same turn once more, and no person's word.
+func continuationOf(prompt string, t *fsstate.Turn) bool {
+	original := policy.Original(prompt)
+	return t.Origin != nil && original != prompt && original != "" && strings.HasPrefix(policy.Original(t.Prompt), original)
+}
+
 // newerHermes tells whether Hermes began another turn of the session after this one: the person went on there.
 func (s *scene) newerHermes(t *fsstate.Turn) bool {
 	turns, _ := s.hermesTurns()
 	for _, newer := range turns {
-		if newer.Session != t.Session || newer.Phase == fsstate.PhaseStopping {
+		if newer.Session != t.Session || newer.Phase == fsstate.PhaseStopping || continuationOf(newer.Prompt, t) {
 			continue
 		}
 		if t.Origin != nil && newer.Origin.StartedAt > t.Origin.StartedAt || t.Origin == nil && newer.StartedAt.After(t.StartedAt) {

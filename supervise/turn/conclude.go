@@ -207,6 +207,15 @@ func (r *Room) forgetHermes(t *fsstate.Turn, end fsstate.End) error {
 	if err := r.files().PutOutcome(outcomeOf(t, fsstate.HermesID(t.Origin.StartedAt), end)); err != nil {
 		return err
 	}
+	markers, _ := hermes.ReadMarkers(r.Store.Home().Path)
+	for _, m := range markers { // an entry of our own continuation, in a backend that died too, is this turn
+		if m.Session != t.Session || m.StartedAt == t.Origin.StartedAt || !continuationOf(m.Prompt, t) {
+			continue
+		}
+		if err := r.files().PutOutcome(outcomeOf(t, fsstate.HermesID(m.StartedAt), end)); err != nil {
+			return err
+		}
+	}
 	r.tidyHermes(t.Session, t.Origin.StartedAt)
 	return nil
 }
