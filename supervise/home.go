@@ -139,9 +139,9 @@ func (l *loop) moved(h *home, spec service.Spec, s phase.State) {
 	if err := h.store.Journal(e); err != nil {
 		l.Log.Warn("journal not written", "error", err.Error())
 	}
-	select {
-	case l.stir <- struct{}{}:
-	default:
+	nudge(l.stir)
+	if spec.HoldsTurns && s.Phase == phase.Running {
+		l.wakeUp()
 	}
 	if l.inForeground(h, spec.Name) && s.Ended() {
 		select {

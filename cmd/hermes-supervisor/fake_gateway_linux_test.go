@@ -22,9 +22,9 @@ func fakeHermes() {
 	home := os.Getenv("HERMES_HOME")
 	if slices.Contains(args, "--help") {
 		appendLine(filepath.Join(home, "asked"), strings.Join(args, " "))
-		fmt.Println("usage: hermes [-h]")
+		fmt.Fprintln(os.Stdout, "usage: hermes [-h]")
 		if !there(home, "old") {
-			fmt.Println("  --external-supervisor  exit with 75 where a restart is wanted\n  --isolated             a server of its own")
+			fmt.Fprintln(os.Stdout, "  --external-supervisor  exit with 75 where a restart is wanted\n  --isolated             a server of its own")
 		}
 		return
 	}

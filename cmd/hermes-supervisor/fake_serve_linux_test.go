@@ -1,3 +1,209 @@
 package main
 
-func fakeServe(string, []string) int { return 2 }
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/shirou/gopsutil/v4/process"
+
+	"hermes-supervisor/fsstate/hermes"
+	"hermes-supervisor/policy"
+)
+
+// fakeServe is `hermes serve` as its clients know it. Files in its home say how it behaves: turn (a person's turn is begun at
+// the start, of that prompt in session work; the file goes), auto (it continues such turns itself), running (its sessions are
+// at work), approval (a prompt asks for an approval), fatal (a prompt kills it), hanging (a prompt is never done), notowned
+// (another backend has the sessions), fails and interrupted (how a prompt ends), queued (somebody else is faster).
+//
+// It writes down every prompt in "prompts", every answer to an approval in "answers", every interrupt in "interrupts".
+func fakeServe(home string, args []string) int {
+	appendLine(filepath.Join(home, "starts"), strings.Join(args, " "))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	s := &fakeBackend{home: home, token: os.Getenv("HERMES_DASHBOARD_SESSION_TOKEN")}
+	if prompt, err := os.ReadFile(filepath.Join(home, "turn")); err == nil {
+		s.mark("work", string(prompt), 0)
+		if err := os.Remove(filepath.Join(home, "turn")); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Fprintf(os.Stdout, "HERMES_BACKEND_READY port=%d\n", listener.Addr().(*net.TCPAddr).Port)
+	server := &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return 1
+}
+
+type fakeBackend struct {
+	home, token string
+	mu          sync.Mutex
+}
+
+// mark records a turn as a backend does: with itself as its writer.
+func (s *fakeBackend) mark(session, prompt string, attempts int) {
+	p, err := process.NewProcess(int32(os.Getpid()))
+	if err != nil {
+		panic(err)
+	}
+	created, err := p.CreateTime()
+	if err != nil {
+		panic(err)
+	}
+	err = hermes.RecordMarker(s.home, hermes.Marker{
+		Session: session, Prompt: prompt, Attempts: attempts, AutoContinue: true,
+		HasWriter: true, WriterPID: os.Getpid(), WriterStart: float64(created) / 1000,
+	}, time.Now())
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (s *fakeBackend) serve(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/api/ws" || s.token == "" || subtle.ConstantTimeCompare([]byte(r.URL.Query().Get("token")), []byte(s.token)) == 0 {
+		http.Error(w, "no", http.StatusForbidden)
+		return
+	}
+	ws, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer ws.CloseNow()
+	c := &fakeClient{fakeBackend: s, ws: ws, ctx: r.Context()}
+	c.event("gateway.ready", "", map[string]any{})
+	for {
+		_, data, err := ws.Read(r.Context())
+		if err != nil {
+			return
+		}
+		var call struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params map[string]any  `json:"params"`
+			Result json.RawMessage `json:"result"`
+		}
+		if json.Unmarshal(data, &call) != nil {
+			continue
+		}
+		if call.Method == "" { // the answer to our request
+			appendLine(filepath.Join(s.home, "answers"), string(call.ID)+" "+string(call.Result))
+			c.complete(map[string]any{"status": "complete", "text": "done without it"})
+			continue
+		}
+		c.called(call.ID, call.Method, call.Params)
+	}
+}
+
+// fakeClient is one connection.
+type fakeClient struct {
+	*fakeBackend
+
+	ws  *websocket.Conn
+	ctx context.Context //nolint:containedctx // it lives exactly as long as the connection
+}
+
+func (c *fakeClient) send(v map[string]any) {
+	v["jsonrpc"] = "2.0"
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	_ = c.ws.Write(c.ctx, websocket.MessageText, data)
+}
+
+func (c *fakeClient) event(kind, session string, payload map[string]any) {
+	c.send(map[string]any{"method": "event", "params": map[string]any{"type": kind, "session_id": session, "payload": payload}})
+}
+
+// complete ends the turn: its entry goes before anybody is told.
+func (c *fakeClient) complete(payload map[string]any) {
+	if err := hermes.ClearMarker(c.home, "work", 0, time.Now()); err != nil {
+		panic(err)
+	}
+	c.event("message.complete", "run-1", payload)
+}
+
+func (c *fakeClient) called(id json.RawMessage, method string, params map[string]any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	reply := func(result map[string]any) { c.send(map[string]any{"id": id, "result": result}) }
+	refuse := func(code int, message string) {
+		c.send(map[string]any{"id": id, "error": map[string]any{"code": code, "message": message}})
+	}
+	done := map[string]any{"status": "complete", "text": "all done"}
+	switch method {
+	case "session.resume":
+		result := map[string]any{"session_id": "run-1", "stored_session_id": params["session_id"], "running": false, "auto_continue": nil}
+		switch {
+		case params["session_id"] != "work":
+			refuse(4007, "session not found")
+			return
+		case there(c.home, "notowned"):
+			refuse(4090, "session is open in another Hermes (SESSION_NOT_OWNED)")
+			return
+		case there(c.home, "auto"):
+			c.mark("work", "as it was", 1)
+			result["auto_continue"] = map[string]any{"attempt": 1, "interrupted_at": 1.5}
+			c.event("message.complete", "another", done) // of a session that is none of the client's
+			reply(result)
+			c.complete(done)
+			return
+		case there(c.home, "running"):
+			result["running"] = true
+			reply(result)
+			c.complete(done)
+			return
+		}
+		reply(result)
+	case "prompt.submit":
+		text, _ := params["text"].(string)
+		line, _ := json.Marshal(map[string]any{"session": params["session_id"], "original": policy.Original(text), "note": text != policy.Original(text), "kind": params["display_kind"]})
+		appendLine(filepath.Join(c.home, "prompts"), string(line))
+		c.mark("work", text, 0)
+		if there(c.home, "fatal") {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+		status := "streaming"
+		if there(c.home, "queued") {
+			status = "queued"
+		}
+		reply(map[string]any{"status": status})
+		switch {
+		case there(c.home, "hanging"):
+		case there(c.home, "approval"):
+			c.send(map[string]any{"id": "r1", "method": "approval", "params": map[string]any{"session_id": "run-1", "command": "rm -rf /"}})
+		case there(c.home, "fails"):
+			c.complete(map[string]any{"status": "error", "error": "the provider refuses the key"})
+		case there(c.home, "interrupted"):
+			c.complete(map[string]any{"status": "interrupted"})
+		case there(c.home, "queued"):
+			c.complete(map[string]any{"status": "error", "error": "the other one's"})
+			c.complete(done)
+		default:
+			c.event("approval.request", "another", nil)
+			c.complete(done)
+		}
+	case "session.interrupt":
+		appendLine(filepath.Join(c.home, "interrupts"), fmt.Sprint(params["session_id"]))
+		reply(map[string]any{"status": "interrupted"})
+		c.complete(map[string]any{"status": "interrupted"})
+	default:
+		appendLine(filepath.Join(c.home, "answers"), method+" "+fmt.Sprint(params["choice"]))
+		reply(map[string]any{})
+	}
+}

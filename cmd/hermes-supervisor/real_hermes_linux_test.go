@@ -1,18 +1,28 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"hermes-supervisor/fsstate/hermes"
+	"hermes-supervisor/scripts/mockmodel"
 )
 
 // realHermes names the program of an installed Hermes: "hermes" itself is the fake of the other scripts here.
 const realHermes = "HERMES_SUPERVISOR_TEST_HERMES"
 
-// TestRealHermes runs testdata/hermes against an installed Hermes. Nothing is contacted: no platform is configured, and no
-// model is asked.
+// TestRealHermes runs testdata/hermes against an installed Hermes. Nothing is contacted: no platform is configured, and the
+// model is a mock one of this process.
 func TestRealHermes(t *testing.T) {
 	t.Parallel()
 	program := os.Getenv(realHermes)
@@ -25,10 +35,80 @@ func TestRealHermes(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv(realHermes, program)
-			return setUp(env)
+			env.Setenv("OPENAI_API_KEY", "dummy")
+			env.Setenv("NO_PROXY", "127.0.0.1")
+			if err := setUp(env); err != nil {
+				return err
+			}
+			model, err := mockmodel.Start(context.Background())
+			if err != nil {
+				return err
+			}
+			env.Defer(func() { _ = model.Close() })
+			env.Values["model"] = model
+			return os.WriteFile(filepath.Join(env.WorkDir, "home", "config.yaml"), fmt.Appendf(nil, `model:
+  default: mock-model
+  provider: custom
+  base_url: %s/v1
+  api_key: dummy
+  context_length: 200000
+security:
+  tirith_enabled: false
+`, model.URL()), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"waitfile": waitFile, "waitservice": waitService, "killservice": killService, "pidof": pidOf,
+			"waitfile": waitFile, "waitservice": waitService, "killservice": killService, "waitjournal": waitJournal, "secret": checkSecret,
+			"killhome": killHome, "session": sessionOf, "marker": leaveMarker, "asked": checkAsked, "waitasked": waitAsked, "stall": stallModel,
 		},
 	})
+}
+
+// sessionOf FILE VARIABLE takes the session's id out of what `hermes chat` printed.
+func sessionOf(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 2, "session FILE VARIABLE")
+	m := regexp.MustCompile(`(?m)^session_id: (\S+)$`).FindStringSubmatch(ts.ReadFile(args[0]))
+	if m == nil {
+		ts.Fatalf("no session is named")
+	}
+	ts.Setenv(args[1], m[1])
+}
+
+// leaveMarker HOME SESSION PROMPT leaves an open turn, of a writer that is gone.
+func leaveMarker(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 3, "marker HOME SESSION PROMPT")
+	gone := exec.Command("true")
+	ts.Check(gone.Run())
+	ts.Check(hermes.RecordMarker(ts.MkAbs(args[0]), hermes.Marker{
+		Session: args[1], Prompt: args[2], AutoContinue: true, HasWriter: true, WriterPID: gone.Process.Pid, WriterStart: 1,
+	}, time.Now()))
+}
+
+// asked counts the model's requests whose last words of the user hold a text.
+func asked(ts *testscript.TestScript, text string) (n int) {
+	for _, r := range ts.Value("model").(*mockmodel.Server).Requests() {
+		if strings.Contains(r.LastUser(), text) {
+			n++
+		}
+	}
+	return n
+}
+
+// checkAsked TEXT N holds how often the model was asked that.
+func checkAsked(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 2, "asked TEXT N")
+	if n := asked(ts, args[0]); strconv.Itoa(n) != args[1] {
+		ts.Fatalf("%d times: %s", n, mockmodel.Brief(ts.Value("model").(*mockmodel.Server).Requests()))
+	}
+}
+
+// waitAsked TEXT N waits until the model was asked that so often.
+func waitAsked(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 2, "waitasked TEXT N")
+	ts.Check(within(patience, func() (bool, error) { return strconv.Itoa(asked(ts, args[0])) == args[1], nil }))
+}
+
+// stallModel has the model stop in the middle of each answer.
+func stallModel(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 0, "stall")
+	ts.Value("model").(*mockmodel.Server).Always(mockmodel.Answer{Text: "half an answer and the other half", Ending: mockmodel.Stall})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,7 +31,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setUp,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+		Cmds: withSystem(map[string]func(*testscript.TestScript, bool, []string){
 			"waitfile":   waitFile,
 			"waitmarker": waitMarker,
 			"waitgone":   waitGone,
@@ -49,8 +50,14 @@ func TestScripts(t *testing.T) {
 			"waithandoff": waitHandoff,
 			"killhandoff": killHandoff,
 			"jsonvar":     varJSON,
-		},
+		}),
 	})
+}
+
+// withSystem adds the commands that exist on this system only.
+func withSystem(cmds map[string]func(*testscript.TestScript, bool, []string)) map[string]func(*testscript.TestScript, bool, []string) {
+	maps.Copy(cmds, systemCommands)
+	return cmds
 }
 
 func setUp(env *testscript.Env) error {

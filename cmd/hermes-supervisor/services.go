@@ -111,7 +111,7 @@ func specOf(s config.Service, terminal bool) (service.Spec, error) {
 			ResetAfter: time.Duration(s.Restart.ResetAfter), StormStarts: s.Restart.StormStarts,
 			StormWindow: time.Duration(s.Restart.StormWindow), RestartExit: s.Restart.RestartExit, ParkExit: s.Restart.ParkExit,
 		},
-		KnownFlags: s.KnownFlags, Program: s.Command, SecretVar: s.SecretEnv,
+		KnownFlags: s.KnownFlags, Program: s.Command, SecretVar: s.SecretEnv, HoldsTurns: s.HoldsTurns != "",
 		StopSignal: stopSignal(s.StopSignal), StopScope: scope, StopTimeout: time.Duration(s.StopTimeout),
 		Terminal: terminal, Pipe: s.Output == config.OutputPipe, LogBound: int64(s.LogMax), Digest: s.Digest(),
 	}

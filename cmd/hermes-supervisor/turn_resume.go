@@ -107,6 +107,9 @@ func (a *app) resumeOne(cmd *cobra.Command, r *room, f *runFlags, key string, ar
 	if err != nil {
 		return err
 	}
+	if agent, err = r.throughServe(agent, t); err != nil {
+		return err
+	}
 	return a.keep(cmd, r, f, turn.Request{
 		Session: t.Session, Source: t.Source, Agent: agent, AutoContinue: true, Fresh: true, Cwd: t.Cwd,
 	})

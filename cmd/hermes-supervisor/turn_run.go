@@ -128,6 +128,13 @@ func (a *app) turnRun(cmd *cobra.Command, f *runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	if !given { // what is there goes on
+		if t, none := r.Resumed(f.session); none == nil {
+			if agent, err = r.throughServe(agent, t); err != nil {
+				return err
+			}
+		}
+	}
 	return a.keep(cmd, r, f, turn.Request{
 		Session: f.session, Prompt: prompt, HasPrompt: given, Source: f.source, ID: f.id, Agent: agent,
 		AutoContinue: !f.noContinue, ContinuedBy: f.continuedBy,

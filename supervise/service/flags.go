@@ -33,8 +33,8 @@ func (f *flagsKnown) withKnown(ctx context.Context, command, program, wanted, en
 	}
 	key := ""
 	if path, err := exec.LookPath(program[0]); err == nil {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target
 		}
 		key = strings.Join(append([]string{path, changedAt(path)}, program[1:]...), "\x00")
 	}
@@ -78,7 +78,7 @@ func changedAt(path string) string {
 func helpOf(ctx context.Context, program, env []string, dir string) string {
 	ctx, cancel := context.WithTimeout(ctx, helpWait)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program[0], append(slices.Clone(program[1:]), "--help")...) //nolint:gosec // the service's own command
+	cmd := exec.CommandContext(ctx, program[0], append(slices.Clone(program[1:]), "--help")...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env, cmd.Dir = &out, nil, env, dir
 	cmd.WaitDelay = time.Second // a descendant may hold its output open

@@ -23,6 +23,8 @@ type Spec struct {
 
 	// KnownFlags stand behind Command where the help text of Program has them, which is Command without what limits it.
 	KnownFlags, Program []string
+	// HoldsTurns: turns run in it, and what was cut when it died may go on when it is up again.
+	HoldsTurns bool
 	// SecretVar is the variable in which each launch gets a secret of its own, see Told; "": none.
 	SecretVar string
 

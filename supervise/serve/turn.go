@@ -1,0 +1,283 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Turn is what is to go on.
+type Turn struct {
+	Session string // Hermes's stored id of the session, which its marker is called by
+	Profile string // of the session, where the backend serves several; "": its own
+	Prompt  string // the note with the original prompt
+}
+
+// Status is how a turn ended.
+type Status string
+
+// The three ends of a turn, in Hermes's words.
+const (
+	Complete    Status = "complete"
+	Failed      Status = "error"
+	Interrupted Status = "interrupted"
+)
+
+// End is the end of a turn.
+type End struct {
+	Status Status
+	Text   string // the answer, or what went wrong
+	Taken  bool   // Hermes was at it itself: nothing was prompted
+}
+
+// Progress is told once: the turn is at work, and whether Hermes had taken it itself.
+type Progress func(taken bool)
+
+// replyWait bounds one reply: a cold resume reads a whole transcript.
+const replyWait = 2 * time.Minute
+
+// Continue resumes the session and sees the turn to its end. The error is a *BusyError where somebody else has the session,
+// and nothing has begun; any other says that the turn's end is not known. When stop is closed the turn is interrupted.
+func (b Backend) Continue(ctx context.Context, t Turn, stop <-chan struct{}, begun Progress) (End, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c, err := dial(ctx, b)
+	if err != nil {
+		return End{}, err
+	}
+	defer c.ws.CloseNow() //nolint:errcheck // it has served its end
+	go c.keepAlive(ctx)
+	w := &work{conn: c, ends: map[string][]End{}}
+	end, err := w.carryOut(ctx, t, stop, begun)
+	if err != nil {
+		if busy := refusal(err); busy != nil {
+			return End{}, busy
+		}
+		return End{}, errors.New("hermes serve: " + hide(err.Error(), b.Secret))
+	}
+	return end, nil
+}
+
+// work is one conversation.
+type work struct {
+	*conn
+
+	session string           // the backend's own id of it, once it is known
+	ends    map[string][]End // what has ended, by that id: an end can come before the reply that names it
+}
+
+// resumed is what is read of a reply to session.resume.
+type resumed struct {
+	Session      string          `json:"session_id"`
+	Running      bool            `json:"running"`
+	AutoContinue json.RawMessage `json:"auto_continue"`
+}
+
+func (r resumed) taken() bool {
+	auto := bytes.TrimSpace(r.AutoContinue)
+	return r.Running || len(auto) > 0 && !bytes.Equal(auto, []byte("null")) && !bytes.Equal(auto, []byte("false"))
+}
+
+func (w *work) carryOut(ctx context.Context, t Turn, stop <-chan struct{}, begun Progress) (End, error) {
+	params := map[string]any{"session_id": t.Session, "cols": 80, "omit_messages": true}
+	if t.Profile != "" {
+		params["profile"] = t.Profile
+	}
+	var r resumed
+	if err := w.ask(ctx, "session.resume", params, &r); err != nil {
+		return End{}, err
+	}
+	if r.Session == "" {
+		return End{}, errors.New("session.resume names no session")
+	}
+	w.session = r.Session
+	if stopped(stop) {
+		return End{Status: Interrupted}, nil // nothing was begun
+	}
+	awaited := 1
+	if !r.taken() {
+		var submitted struct {
+			Status string `json:"status"`
+		}
+		err := w.ask(ctx, "prompt.submit", map[string]any{"session_id": w.session, "text": t.Prompt, "display_kind": "hidden"}, &submitted)
+		if err != nil {
+			return End{}, err
+		}
+		if submitted.Status == "queued" { // somebody was faster: theirs ends first
+			awaited = 2
+		}
+	}
+	begun(r.taken())
+	end, err := w.await(ctx, awaited, stop)
+	end.Taken = r.taken()
+	return end, err
+}
+
+// ask is a call with a time limit, whose result is read into v.
+func (w *work) ask(ctx context.Context, method string, params map[string]any, v any) error {
+	ctx, cancel := context.WithTimeout(ctx, replyWait)
+	defer cancel()
+	result, err := w.call(ctx, method, params, func(f frame) error { return w.take(ctx, f) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	if err := json.Unmarshal(result, v); err != nil {
+		return fmt.Errorf("%s: reply not understood: %w", method, err)
+	}
+	return nil
+}
+
+// await reads until the session has ended so many turns. The interrupt of a turn is its end too.
+func (w *work) await(ctx context.Context, n int, stop <-chan struct{}) (End, error) {
+	frames, lost := make(chan frame), make(chan error, 1)
+	go func() {
+		for {
+			f, err := w.read(ctx)
+			if err != nil {
+				lost <- err
+				return
+			}
+			select {
+			case frames <- f:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for {
+		if ends := w.ends[w.session]; len(ends) >= n {
+			return ends[n-1], nil
+		}
+		select {
+		case <-stop:
+			stop = nil
+			w.next++
+			err := w.send(ctx, map[string]any{"id": w.next, "method": "session.interrupt", "params": map[string]any{"session_id": w.session}})
+			if err != nil {
+				return End{}, err
+			}
+		case f := <-frames:
+			if err := w.take(ctx, f); err != nil {
+				return End{}, err
+			}
+		case err := <-lost:
+			return End{}, fmt.Errorf("connection lost: %w", err)
+		}
+	}
+}
+
+// take deals with what was not asked for: events, and what the backend wants of a person.
+func (w *work) take(ctx context.Context, f frame) error {
+	switch {
+	case f.Method == "":
+		return nil
+	case f.Method != "event":
+		if len(f.ID) == 0 || string(f.ID) == "null" {
+			return nil
+		}
+		return w.send(ctx, map[string]any{"id": f.ID, "result": answer(f.Method)})
+	}
+	kind, asks := strings.CutSuffix(f.Params.Type, ".request")
+	switch {
+	case f.Params.Type == "message.complete":
+		w.ended(f)
+	case f.Params.Type == "error" && w.session != "" && f.Params.Session == w.session: // before the turn could begin
+		w.ended(f)
+	case f.Params.Type == "session.reclaimed" && f.Params.Session == w.session:
+		return errors.New("the session was reclaimed")
+	case asks && (w.session == "" || f.Params.Session == w.session):
+		return w.decline(ctx, kind, f)
+	}
+	return nil
+}
+
+// answer is what a person who is not there says to a request.
+func answer(method string) map[string]any {
+	switch method {
+	case "approval":
+		return map[string]any{"choice": "deny"}
+	case "clarify":
+		return map[string]any{"answers": map[string]any{}}
+	}
+	return map[string]any{"value": ""}
+}
+
+// decline answers what older versions ask by an event, with a call.
+func (w *work) decline(ctx context.Context, kind string, f frame) error {
+	var payload struct {
+		Request json.RawMessage `json:"request_id"`
+	}
+	_ = json.Unmarshal(f.Params.Payload, &payload)
+	params := map[string]any{"session_id": f.Params.Session}
+	if kind == "approval" {
+		params["choice"] = "deny"
+	} else {
+		if len(payload.Request) == 0 {
+			return nil
+		}
+		params["request_id"], params["answer"], params["value"], params["password"] = payload.Request, "", "", ""
+	}
+	w.next++
+	return w.send(ctx, map[string]any{"id": w.next, "method": kind + ".respond", "params": params})
+}
+
+func (w *work) ended(f frame) {
+	var p struct {
+		Text    string `json:"text"`
+		Status  string `json:"status"`
+		Error   string `json:"error"`
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal(f.Params.Payload, &p)
+	end := End{Status: Complete, Text: p.Text}
+	switch {
+	case p.Status == string(Interrupted):
+		end.Status = Interrupted
+	case p.Status == string(Failed) || f.Params.Type == "error":
+		end.Status = Failed
+		for _, text := range []string{p.Message, p.Error, p.Text} {
+			if text != "" {
+				end.Text = text
+			}
+		}
+	}
+	w.ends[f.Params.Session] = append(w.ends[f.Params.Session], end)
+}
+
+func stopped(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// refusals are Hermes's words for a session that somebody else has, or that it cannot take now.
+var refusals = regexp.MustCompile(`SESSION_NOT_OWNED|MAX_CONCURRENT_SESSIONS|SESSION_COORDINATION_UNAVAILABLE`)
+
+// Codes of refusals: somebody else has the session, or works in it.
+const (
+	codeNotOwned = 4090
+	codeBusy     = 4009
+)
+
+// refusal is err as one that spends no attempt; nil where it is none.
+func refusal(err error) *BusyError {
+	rpc, ok := errors.AsType[*rpcError](err)
+	if !ok {
+		return nil
+	}
+	if word := refusals.FindString(rpc.Message + " " + string(rpc.Data)); word != "" {
+		return &BusyError{Reason: word, Detail: rpc.Message}
+	}
+	if rpc.Code == codeNotOwned || rpc.Code == codeBusy {
+		return &BusyError{Reason: "SESSION_NOT_OWNED", Detail: rpc.Message}
+	}
+	return nil
+}
