@@ -52,6 +52,7 @@ func dial(ctx context.Context, b Backend) (*conn, error) {
 	ws, resp, err := websocket.Dial(ctx, at.String(), nil)
 	if err != nil {
 		if resp != nil && resp.StatusCode != 0 {
+			_ = resp.Body.Close() // of a connection that was made, it is the connection
 			return nil, fmt.Errorf("connect to hermes serve: HTTP status %d", resp.StatusCode)
 		}
 		if in, ok := errors.AsType[*url.Error](err); ok {
