@@ -70,6 +70,7 @@ func (j *job) start(ctx context.Context) *phase.Event {
 		closeStreams(watched)
 		return failed(err)
 	}
+	j.noteBegin(instance, watched)
 	ours := map[string]string{homeVar: j.Files.Store.Home().Path, ServiceVar: j.spec.Name, ident.InstanceVar: instance}
 	if j.spec.SecretVar != "" {
 		if ours[j.spec.SecretVar], err = j.newSecret(instance); err != nil {

@@ -72,7 +72,7 @@ func Instances(store *fsstate.Store) (map[string][]string, error) {
 // forget removes the files of instances of which nothing lives, and which no record names any more.
 func (j *job) forget(instances ...string) {
 	for _, instance := range instances {
-		if err := j.Files.Store.Discard(fsstate.Run, instance+serviceSuffix, instance+secretSuffix, instance+toldSuffix, instance+".in"); err != nil {
+		if err := j.Files.Store.Discard(fsstate.Run, instance+serviceSuffix, instance+secretSuffix, instance+toldSuffix, instance+fromSuffix, instance+".in"); err != nil {
 			j.Log.Warn("run files not removed", "service", j.spec.Name, "error", err.Error())
 		}
 	}

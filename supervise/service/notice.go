@@ -4,9 +4,11 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/supervise/health"
 )
 
 // Notice is what a service is told of a stop that we ordered, beside the signal, which alone may look like an accident to
@@ -25,12 +27,53 @@ func (j *job) announceStop(l *launch) {
 	}
 }
 
-// Files in run/ by which others find their way to a launch: the secret that it was given, and what it said of itself when
-// it was ready (its port).
+// Files in run/ by which others find their way to a launch: the secret that it was given, what it said of itself when it
+// was ready (its port), and where in the output it began, for a supervisor that adopts it before it has said so.
 const (
 	secretSuffix = ".secret"
 	toldSuffix   = ".told"
+	fromSuffix   = ".from"
 )
+
+// tells tells whether something of what the launch says is kept.
+func (s Spec) tells() bool {
+	return s.Ready != nil && s.Ready.Output != nil && s.Ready.Output.NumSubexp() > 0
+}
+
+// noteBegin keeps where in the output a launch begins. Failing costs the next supervisor what it said.
+func (j *job) noteBegin(instance string, out []health.Stream) {
+	if j.spec.tells() && len(out) == 2 {
+		_ = j.keep(instance+fromSuffix, fmt.Sprintf("%d %d", out[0].From, out[1].From))
+	}
+}
+
+// hear looks for what an adopted launch said, or has yet to say, before its start was over: it is up already.
+func (j *job) hear(l *launch) {
+	text, _, err := j.Files.Store.Read(fsstate.Run, l.id.Instance+fromSuffix)
+	if !j.spec.tells() || err != nil {
+		return
+	}
+	out, err := j.streams()
+	if err == nil && len(out) == 2 {
+		_, err = fmt.Sscanf(string(text), "%d %d", &out[0].From, &out[1].From)
+	}
+	if err != nil {
+		closeStreams(out)
+		return
+	}
+	spec, ctx := j.spec, l.ctx
+	go func() { _ = awaitReady(ctx, spec, l.began, out, j.tellOf(l)) }()
+}
+
+// tellOf keeps what a launch says.
+func (j *job) tellOf(l *launch) func(string) {
+	name := j.spec.Name
+	return func(told string) {
+		if err := j.keep(l.id.Instance+toldSuffix, told); err != nil {
+			j.Log.Warn("what the service said is not kept", "service", name, "error", err.Error())
+		}
+	}
+}
 
 // newSecret makes the secret of one launch. It is in that launch's environment and in a 0600 file, and nowhere else.
 func (j *job) newSecret(instance string) (string, error) {

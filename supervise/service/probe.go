@@ -21,6 +21,7 @@ func (j *job) probe(l *launch, out ...health.Stream) {
 	if !waits && spec.Health == nil {
 		return
 	}
+	told := j.tellOf(l)
 	tell := func(kind phase.Kind, why error) {
 		if why != nil {
 			j.Log.Warn("service gave no sign", "service", spec.Name, "probe", kind.String(), "error", why.Error())
@@ -32,11 +33,7 @@ func (j *job) probe(l *launch, out ...health.Stream) {
 	}
 	go func() {
 		if waits {
-			err := awaitReady(ctx, spec, l.began, out, func(told string) {
-				if err := j.keep(l.id.Instance+toldSuffix, told); err != nil {
-					j.Log.Warn("what the service said is not kept", "service", spec.Name, "error", err.Error())
-				}
-			})
+			err := awaitReady(ctx, spec, l.began, out, told)
 			switch {
 			case ctx.Err() != nil:
 				return
