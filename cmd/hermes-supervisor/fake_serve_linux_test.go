@@ -113,8 +113,9 @@ func (s *fakeBackend) serve(w http.ResponseWriter, r *http.Request) {
 type fakeClient struct {
 	*fakeBackend
 
-	ws  *websocket.Conn
-	ctx context.Context //nolint:containedctx // it lives exactly as long as the connection
+	ws      *websocket.Conn
+	profile any             // that its session was resumed in
+	ctx     context.Context //nolint:containedctx // it lives exactly as long as the connection
 }
 
 func (c *fakeClient) send(v map[string]any) {
@@ -148,6 +149,7 @@ func (c *fakeClient) called(id json.RawMessage, method string, params map[string
 	done := map[string]any{"status": "complete", "text": "all done"}
 	switch method {
 	case "session.resume":
+		c.profile = params["profile"]
 		result := map[string]any{"session_id": "run-1", "stored_session_id": params["session_id"], "running": false, "auto_continue": nil}
 		switch {
 		case params["session_id"] != "work":
@@ -172,7 +174,7 @@ func (c *fakeClient) called(id json.RawMessage, method string, params map[string
 		reply(result)
 	case "prompt.submit":
 		text, _ := params["text"].(string)
-		line, _ := json.Marshal(map[string]any{"session": params["session_id"], "original": policy.Original(text), "note": text != policy.Original(text), "kind": params["display_kind"]})
+		line, _ := json.Marshal(map[string]any{"session": params["session_id"], "original": policy.Original(text), "note": text != policy.Original(text), "kind": params["display_kind"], "profile": c.profile})
 		appendLine(filepath.Join(c.home, "prompts"), string(line))
 		c.mark("work", text, 0)
 		if there(c.home, "fatal") {

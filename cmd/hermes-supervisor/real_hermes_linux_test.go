@@ -4,17 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"hermes-supervisor/fsstate/hermes"
 	"hermes-supervisor/scripts/mockmodel"
 )
 
@@ -71,16 +68,6 @@ func sessionOf(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("no session is named")
 	}
 	ts.Setenv(args[1], m[1])
-}
-
-// leaveMarker HOME SESSION PROMPT leaves an open turn, of a writer that is gone.
-func leaveMarker(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) == 3, "marker HOME SESSION PROMPT")
-	gone := exec.Command("true")
-	ts.Check(gone.Run())
-	ts.Check(hermes.RecordMarker(ts.MkAbs(args[0]), hermes.Marker{
-		Session: args[1], Prompt: args[2], AutoContinue: true, HasWriter: true, WriterPID: gone.Process.Pid, WriterStart: 1,
-	}, time.Now()))
 }
 
 // asked counts the model's requests whose last words of the user hold a text.

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"hermes-supervisor/fsstate/hermes"
 )
 
 // inHome runs a command of the script with another HERMES_HOME.
@@ -88,7 +92,17 @@ func checkSecret(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// leaveMarker HOME SESSION PROMPT leaves an open turn, of a writer that is gone.
+func leaveMarker(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 3, "marker HOME SESSION PROMPT")
+	gone := exec.Command("true")
+	ts.Check(gone.Run())
+	ts.Check(hermes.RecordMarker(ts.MkAbs(args[0]), hermes.Marker{
+		Session: args[1], Prompt: args[2], AutoContinue: true, HasWriter: true, WriterPID: gone.Process.Pid, WriterStart: 1,
+	}, time.Now()))
+}
+
 // systemCommands are what only scripts about Hermes need, whose fakes are told by their ticks.
 var systemCommands = map[string]func(*testscript.TestScript, bool, []string){
-	"killhome": killHome, "waitjournal": waitJournal, "secret": checkSecret,
+	"killhome": killHome, "waitjournal": waitJournal, "secret": checkSecret, "marker": leaveMarker,
 }

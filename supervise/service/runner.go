@@ -156,7 +156,7 @@ func (j *job) takeUp(ctx context.Context, act phase.Act) {
 	}
 	if j.state.Phase == phase.Starting && (j.spec.Ready == nil || !j.spec.Ready.Repeats()) {
 		// A line of output may have been printed before: it has been up for a while.
-		j.hear(l)
+		j.hear(l) //nolint:contextcheck // what watches a launch ends with the launch
 		j.handle(ctx, phase.Event{Kind: phase.Ready, Epoch: l.number})
 	}
 	j.probe(l) //nolint:contextcheck // what watches a launch ends with the launch
