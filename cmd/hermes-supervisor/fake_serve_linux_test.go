@@ -25,7 +25,7 @@ import (
 // fakeServe is `hermes serve` as its clients know it. Files in its home say how it behaves: turn (a person's turn is begun at
 // the start, of that prompt in session work; the file goes), auto (it continues such turns itself), running (its sessions are
 // at work), approval (a prompt asks for an approval), fatal (a prompt kills it), hanging (a prompt is never done), notowned
-// (another backend has the sessions), fails and interrupted (how a prompt ends), queued (somebody else is faster).
+// (another backend has the sessions), lease (it has the session open in Hermes's registry, from its start on; the file goes), fails and interrupted (how a prompt ends), queued (somebody else is faster).
 //
 // It writes down every prompt in "prompts", every answer to an approval in "answers", every interrupt in "interrupts".
 func fakeServe(home string, args []string) int {
@@ -42,6 +42,14 @@ func fakeServe(home string, args []string) int {
 			panic(err)
 		}
 	}
+	if there(home, "lease") {
+		replaceJSON(filepath.Join(home, "runtime", "active_sessions.json"), map[string]any{"entries": []any{map[string]any{
+			"lease_id": "l1", "session_id": "work", "surface": "desktop", "pid": os.Getpid(), "process_start_time": startOfSelf(),
+		}}})
+		if err := os.Remove(filepath.Join(home, "lease")); err != nil {
+			panic(err)
+		}
+	}
 	fmt.Fprintf(os.Stdout, "HERMES_BACKEND_READY port=%d\n", listener.Addr().(*net.TCPAddr).Port)
 	server := &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -55,8 +63,8 @@ type fakeBackend struct {
 	mu          sync.Mutex
 }
 
-// mark records a turn as a backend does: with itself as its writer.
-func (s *fakeBackend) mark(session, prompt string, attempts int) {
+// startOfSelf is when this process was created, as psutil has it.
+func startOfSelf() float64 {
 	p, err := process.NewProcess(int32(os.Getpid()))
 	if err != nil {
 		panic(err)
@@ -65,9 +73,14 @@ func (s *fakeBackend) mark(session, prompt string, attempts int) {
 	if err != nil {
 		panic(err)
 	}
-	err = hermes.RecordMarker(s.home, hermes.Marker{
+	return float64(created) / 1000
+}
+
+// mark records a turn as a backend does: with itself as its writer.
+func (s *fakeBackend) mark(session, prompt string, attempts int) {
+	err := hermes.RecordMarker(s.home, hermes.Marker{
 		Session: session, Prompt: prompt, Attempts: attempts, AutoContinue: true,
-		HasWriter: true, WriterPID: os.Getpid(), WriterStart: float64(created) / 1000,
+		HasWriter: true, WriterPID: os.Getpid(), WriterStart: startOfSelf(),
 	}, time.Now())
 	if err != nil {
 		panic(err)
