@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy/phase"
 	"hermes-supervisor/supervise/handoff"
 	"hermes-supervisor/supervise/output"
@@ -109,6 +110,7 @@ func (l *loop) begin(ctx context.Context, h *home, spec service.Spec) {
 	shared := service.Shared{
 		Files: fsstate.ServiceFiles{Store: h.store, Key: l.Key}, Host: l.Host, Supervisor: l.self, Gate: l.gate,
 		Tagged: l.tagged.get, Instances: h.instances.get, Log: l.Log,
+		Stopping: func(spec service.Spec, backend ident.Ident) { l.shelter(ctx, h, spec, backend) },
 		Moved: func(spec service.Spec, s phase.State) {
 			l.moved(h, spec, s)
 			if r.phase.Store(int64(s.Phase)); h.leaving.Load() {
@@ -128,6 +130,19 @@ func (l *loop) begin(ctx context.Context, h *home, spec service.Spec) {
 		case <-ctx.Done():
 		}
 	}()
+}
+
+// shelterWait bounds what a stop waits for the records of the turns that it cuts.
+const shelterWait = 2 * time.Second
+
+// shelter records the turns that run in a service of Hermes's which is about to be stopped.
+func (l *loop) shelter(ctx context.Context, h *home, spec service.Spec, backend ident.Ident) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shelterWait)
+	defer cancel()
+	room := &turn.Room{Store: h.store, Key: l.Key, Log: l.Log} // that of the home is the loop's
+	if err := room.Shelter(ctx, backend); err != nil {
+		l.Log.Warn("turns of a service that is stopped are not recorded", "service", spec.Name, "error", err.Error())
+	}
 }
 
 // moved journals a change of phase and passes it on.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -42,6 +43,18 @@ func fakeServe(home string, args []string) int {
 			panic(err)
 		}
 	}
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+	go func() { // it retires its turns as if they had concluded: NousResearch/hermes-agent#81319
+		<-term
+		markers, _ := hermes.ReadMarkers(home)
+		for _, m := range markers {
+			if m.WriterPID == os.Getpid() {
+				_ = hermes.ClearMarker(home, m.Session, m.StartedAt, time.Now())
+			}
+		}
+		os.Exit(0)
+	}()
 	if there(home, "lease") {
 		replaceJSON(filepath.Join(home, "runtime", "active_sessions.json"), map[string]any{"entries": []any{map[string]any{
 			"lease_id": "l1", "session_id": "work", "surface": "desktop", "pid": os.Getpid(), "process_start_time": startOfSelf(),

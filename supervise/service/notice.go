@@ -19,7 +19,13 @@ type Notice interface {
 
 // announceStop comes before the first signal of a stop. A service that was not told is stopped all the same.
 func (j *job) announceStop(l *launch) {
-	if j.spec.BeforeStop == nil || l.reaped {
+	if l.reaped {
+		return
+	}
+	if j.spec.HoldsTurns && j.Stopping != nil {
+		j.Stopping(j.spec, l.id)
+	}
+	if j.spec.BeforeStop == nil {
 		return
 	}
 	if err := j.spec.BeforeStop.Announce(j.Files.Store.Home().Path, l.id); err != nil {

@@ -24,6 +24,8 @@ type Shared struct {
 	// Instances is what the function of that name says of the home's store, perhaps a moment ago.
 	Instances func() (map[string][]string, error)
 	Log       *slog.Logger
+	// Stopping is told of a service that holds turns before it is signalled; nil: nobody asks.
+	Stopping func(spec Spec, leader ident.Ident)
 	// Moved is told of each change of phase, after it was recorded.
 	Moved func(Spec, phase.State)
 }

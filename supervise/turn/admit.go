@@ -23,7 +23,7 @@ type standing struct {
 
 // unopened tells whether the turn has no record of ours in turns/ yet: it comes from ended/ or from Hermes's own file.
 func (st standing) unopened() bool {
-	return st.ended != "" || st.turn.Origin != nil && st.turn.Reported()
+	return st.ended != "" || st.turn.Origin != nil && st.turn.Reported() && !sheltered(st.turn)
 }
 
 // admit settles what this call does about the turn that it finds: start, continue, replace, finish, or nothing. When

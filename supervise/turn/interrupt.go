@@ -79,7 +79,11 @@ func (r *Room) recordStop(ctx context.Context, session string) (standing, error)
 		// Hermes stops its own work. What is ours is that it is never continued; the session is free when its writer is
 		// done with the entry, or dead.
 		t.Phase = fsstate.PhaseStopping
-		return st, r.forgetHermes(t, fsstate.End{Code: 130, Signal: 2, Reason: string(policy.ReasonInterrupted), At: time.Now().UTC()})
+		err := r.forgetHermes(t, fsstate.End{Code: 130, Signal: 2, Reason: string(policy.ReasonInterrupted), At: time.Now().UTC()})
+		if err == nil && sheltered(t) {
+			err = r.files().Delete(t.Session)
+		}
+		return st, err
 	}
 	from := t.Phase
 	t.Phase = fsstate.PhaseStopping

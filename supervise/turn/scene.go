@@ -56,6 +56,9 @@ func (s *scene) keeper(t *fsstate.Turn) ident.Finding {
 // no keeper has taken over, its writer.
 func (s *scene) owner(t *fsstate.Turn) ident.Finding {
 	if t.Origin != nil && t.Reported() {
+		if sheltered(t) && ident.Check(t.Owner) == ident.Alive {
+			return ident.Finding{Verdict: ident.Alive, Why: "its backend is being stopped"}
+		}
 		return s.writer(t.Session, t.Origin.StartedAt)
 	}
 	return ident.Judge(ident.Evidence{
