@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ func Become(program string, args []string) (code int, err error) {
 	ours := make(chan os.Signal, 1)
 	signal.Notify(ours, os.Interrupt)
 	defer signal.Stop(ours)
-	cmd := exec.Command(program, args...)
+	cmd := exec.CommandContext(context.Background(), program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err = cmd.Run()
 	if exited, ok := errors.AsType[*exec.ExitError](err); ok {
