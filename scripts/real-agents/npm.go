@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,9 +20,47 @@ type unavailableError struct{ reason string }
 
 func (e *unavailableError) Error() string { return e.reason }
 
+// npmMutex is held while npm writes: agents are installed beside each other, and some into one folder.
+var npmMutex sync.Mutex
+
+// npmAgent makes sure of a package whose program says its version, and returns the folder of that program.
+func npmAgent(ctx context.Context, dir, name, version, program, says string) (bin string, err error) {
+	dir = filepath.Join(dir, "npm")
+	if err := npmInstall(ctx, dir, name, version); err != nil {
+		return "", err
+	}
+	bin = filepath.Join(dir, "node_modules", ".bin")
+	return bin, answers(ctx, filepath.Join(bin, program), says)
+}
+
+// answers checks that a program runs and says its version: a native agent is an optional dependency, and npm succeeds
+// without it.
+func answers(ctx context.Context, program, says string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "--version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if said := strings.TrimSpace(string(out)); err != nil || !strings.HasSuffix(said, says) {
+		return &unavailableError{fmt.Sprintf("%s --version does not answer %s: %v: %s", filepath.Base(program), says, err, brief(said))}
+	}
+	return nil
+}
+
+// nodePlatform is what Node calls this system, as the names of its native packages have it.
+func nodePlatform() string {
+	arch := runtime.GOARCH
+	if arch == "amd64" {
+		arch = "x64"
+	}
+	return runtime.GOOS + "-" + arch
+}
+
 // npmInstall makes sure that dir/node_modules holds the package at exactly that version, with npm's own configuration of
 // where packages come from. Any failure of npm is an *unavailableError.
 func npmInstall(ctx context.Context, dir, name, version string) error {
+	npmMutex.Lock()
+	defer npmMutex.Unlock()
 	if npmVersion(dir, name) == version {
 		return nil
 	}

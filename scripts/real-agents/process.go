@@ -29,9 +29,6 @@ type process struct {
 	program  string // file name of its executable
 }
 
-func (p process) launcher() bool { return strings.HasPrefix(p.program, "node") }
-func (p process) native() bool   { return p.program == "codex" }
-
 // scan lists the living processes of a session. One that is ending is no longer among them from the moment it gives up
 // its memory, and with it its environment; its files and connections follow a little later (see ended).
 func scan(session string) ([]process, error) {

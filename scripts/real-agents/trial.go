@@ -1,148 +1,108 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/BurntSushi/toml"
+
 	"hermes-supervisor/scripts/mockmodel"
 )
 
-// A trial is one case being run: a home, a session, a Codex configuration and a model server of its own.
+// A trial is one case being run with one agent: a home, a session, a configuration and a model server of its own.
 type trial struct {
 	*findings
 
+	agent      agent
+	bin        string // the folder of PATH that has the agent
 	supervisor string // the program under test
-	launcher   string // codex
 	dir        string
 	home       string
 	session    string
 	prompt     string
+	setup      setup
 	model      *mockmodel.Server
 	runs       []*supervised
 	seen       map[process]bool // every process of the session that a scan has found
 }
 
 // newTrial makes everything below dir, which must not exist.
-func newTrial(ctx context.Context, dir, supervisor, launcher string) (*trial, error) {
+func newTrial(ctx context.Context, dir, supervisor string, who agent, bin string) (*trial, error) {
 	model, err := mockmodel.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t := &trial{
 		findings:   &findings{},
+		agent:      who,
+		bin:        bin,
 		supervisor: supervisor,
-		launcher:   launcher,
 		dir:        dir,
 		home:       filepath.Join(dir, "hermes"),
 		// A key that no file could be named after, and that no other run of this program uses.
-		session: fmt.Sprintf("agent:real:codex:%d:%s", os.Getpid(), filepath.Base(dir)),
+		session: fmt.Sprintf("agent:real:%s:%d:%s", who.preset, os.Getpid(), filepath.Base(dir)),
 		prompt:  "Answer with one word.\n\nSecond paragraph: \"quoted\" $HOME `id` {{session}} ] – Grüße, 你好",
 		model:   model,
 		seen:    map[process]bool{},
 	}
-	for _, folder := range []string{t.home, t.cwd(), filepath.Join(dir, "user")} {
+	for _, folder := range []string{t.home, t.cwd(), t.user()} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return nil, errors.Join(err, model.Close())
 		}
 	}
-	if err := writeCodexHome(filepath.Join(dir, "codex"), model.URL()); err != nil {
+	if t.setup, err = who.settle(t); err == nil {
+		err = t.writeConfig()
+	}
+	if err != nil {
 		return nil, errors.Join(err, model.Close())
 	}
 	return t, nil
 }
 
-func (t *trial) cwd() string { return filepath.Join(t.dir, "project") }
+// writeConfig makes the hermes.toml, which adds to the agent's preset what a mock needs.
+func (t *trial) writeConfig() error {
+	var text bytes.Buffer
+	table := map[string]any{"args": t.setup.args, "env": t.setup.env}
+	if t.setup.args == nil {
+		delete(table, "args")
+	}
+	if err := toml.NewEncoder(&text).Encode(map[string]any{"agent": map[string]any{t.agent.preset: table}}); err != nil {
+		return err
+	}
+	return writeFile(t.config(), text.String())
+}
+
+func (t *trial) cwd() string    { return filepath.Join(t.dir, "project") }
+func (t *trial) user() string   { return filepath.Join(t.dir, "user") }
+func (t *trial) config() string { return filepath.Join(t.dir, "config", "hermes.toml") }
 
 // env is all that the supervised run inherits: nothing of the user's HOME, proxies or Hermes variables.
 func (t *trial) env() []string {
 	return []string{
-		"PATH=" + os.Getenv("PATH"),
-		"HOME=" + filepath.Join(t.dir, "user"),
+		"PATH=" + t.bin + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + t.user(),
 		"TMPDIR=" + os.TempDir(),
-		"CODEX_HOME=" + filepath.Join(t.dir, "codex"),
-		"MOCK_KEY=dummy",
+		"LANG=C.UTF-8",
 		"NO_PROXY=127.0.0.1",
 	}
 }
 
-// A supervised is one `hermes-supervisor turn run`.
-type supervised struct {
-	cmd    *exec.Cmd
-	stdout string // file names
-	stderr string
-	result string // what --outcome names
-	ended  chan struct{}
-	code   int // after ended; -1: ended by a signal
+func (t *trial) journal() string { return filepath.Join(t.home, "supervisor", "journal.jsonl") }
+
+func (t *trial) isNative(p process) bool { return strings.HasPrefix(p.program, t.agent.native) }
+
+func (t *trial) isLauncher(p process) bool {
+	return t.agent.launcher != "" && strings.HasPrefix(p.program, t.agent.launcher)
 }
 
-// start runs the turn. Its output goes to files: an agent that outlives its keeper must not keep us waiting on a pipe.
-func (t *trial) start(ctx context.Context) (*supervised, error) {
-	number := len(t.runs) + 1
-	name := func(kind string) string { return filepath.Join(t.dir, fmt.Sprintf("run-%d.%s", number, kind)) }
-	r := &supervised{stdout: name("out"), stderr: name("err"), result: name("outcome"), ended: make(chan struct{})}
-	args := append([]string{
-		"--home", t.home, "turn", "run", "--session", t.session, "--prompt", t.prompt, "--outcome", r.result, "--",
-	}, codexArgs(t.launcher)...)
-	r.cmd = exec.CommandContext(ctx, t.supervisor, args...)
-	r.cmd.Dir, r.cmd.Env = t.cwd(), t.env()
-	stdout, err := os.Create(r.stdout)
-	if err != nil {
-		return nil, err
-	}
-	defer stdout.Close() //nolint:errcheck // the child has its own
-	stderr, err := os.Create(r.stderr)
-	if err != nil {
-		return nil, err
-	}
-	defer stderr.Close() //nolint:errcheck // the child has its own
-	r.cmd.Stdout, r.cmd.Stderr = stdout, stderr
-	if err := r.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start hermes-supervisor: %w", err)
-	}
-	t.runs = append(t.runs, r)
-	go func() {
-		defer close(r.ended)
-		_ = r.cmd.Wait() // the exit code tells all
-		r.code = r.cmd.ProcessState.ExitCode()
-	}()
-	return r, nil
-}
-
-// wait waits for the end of a run; its code is known then.
-func (r *supervised) wait(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	select {
-	case <-r.ended:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait for hermes-supervisor to end: %w", context.Cause(ctx))
-	}
-}
-
-// kill ends the keeper, and nothing that it launched.
-func (r *supervised) kill(ctx context.Context) error {
-	if err := r.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("kill the keeper: %w", err)
-	}
-	return r.wait(ctx)
-}
-
-// finish runs the turn from its start to its end.
-func (t *trial) finish(ctx context.Context) (*supervised, error) {
-	r, err := t.start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r, r.wait(ctx)
-}
+func (t *trial) isAgent(p process) bool { return t.isNative(p) || t.isLauncher(p) }
 
 // startStalled runs the turn until the model is in the middle of its n-th answer, and returns the agent's processes.
 func (t *trial) startStalled(ctx context.Context, n int) (*supervised, []process, error) {
@@ -150,6 +110,15 @@ func (t *trial) startStalled(ctx context.Context, n int) (*supervised, []process
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := t.stalled(ctx, r, n); err != nil {
+		return nil, nil, err
+	}
+	processes, err := t.scan()
+	return r, processes, err
+}
+
+// stalled waits until the model is in the middle of its n-th answer.
+func (t *trial) stalled(ctx context.Context, r *supervised, n int) error {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	waiting, over := context.WithCancelCause(waiting)
@@ -161,24 +130,22 @@ func (t *trial) startStalled(ctx context.Context, n int) (*supervised, []process
 		case <-waiting.Done():
 		}
 	}()
-	err = t.model.Wait(waiting, fmt.Sprintf("the middle of answer %d", n), func(requests []mockmodel.Request) bool {
+	return t.model.Wait(waiting, fmt.Sprintf("the middle of answer %d", n), func(requests []mockmodel.Request) bool {
 		return len(requests) >= n && requests[n-1].State == mockmodel.Stalling
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	processes, err := t.scan()
-	return r, processes, err
 }
 
+// A kind picks processes of an agent.
+type kind func(*trial, process) bool
+
 // killKinds kills the processes that each kind picks, kind after kind.
-func (t *trial) killKinds(processes []process, kinds ...func(process) bool) error {
-	if !slices.ContainsFunc(processes, process.native) {
-		return fmt.Errorf("find codex among the processes of the session: only %v", processes)
+func (t *trial) killKinds(processes []process, kinds ...kind) error {
+	if !slices.ContainsFunc(processes, t.isNative) {
+		return fmt.Errorf("find the agent among the processes of the session: only %v", processes)
 	}
 	var victims []process
-	for _, kind := range kinds {
-		picked := slices.DeleteFunc(slices.Clone(processes), func(p process) bool { return !kind(p) })
+	for _, picks := range kinds {
+		picked := slices.DeleteFunc(slices.Clone(processes), func(p process) bool { return !picks(t, p) })
 		if len(picked) == 0 {
 			t.skip = "no launcher to kill: this version of Node replaces it by the agent"
 			return nil
@@ -274,7 +241,7 @@ func (t *trial) report() string {
 			}
 		}
 	}
-	if journal, err := os.ReadFile(filepath.Join(t.home, "supervisor", "journal.jsonl")); err == nil {
+	if journal, err := os.ReadFile(t.journal()); err == nil {
 		fmt.Fprintf(&out, "        journal:\n%s", indent(string(journal)))
 	}
 	requests := t.model.Requests()
