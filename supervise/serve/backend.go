@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"sync"
 	"time"
 
 	"hermes-supervisor/fsstate"
@@ -42,7 +43,7 @@ func Find(ctx context.Context, files fsstate.ServiceFiles, name string) (Backend
 	}
 }
 
-var aPort = regexp.MustCompile(`^[1-9][0-9]{0,4}$`)
+var aPort = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,4}$`) })
 
 // look is one look; why says what is missing.
 func look(files fsstate.ServiceFiles, name string) (b Backend, why string, err error) {
@@ -63,7 +64,7 @@ func look(files fsstate.ServiceFiles, name string) (b Backend, why string, err e
 	if state.Phase != phase.Running || ident.Check(rec.Process) != ident.Alive {
 		return b, "is not up", nil
 	}
-	if b.Port, b.Secret = service.Told(files.Store, rec.Process.Instance); !aPort.MatchString(b.Port) {
+	if b.Port, b.Secret = service.Told(files.Store, rec.Process.Instance); !aPort().MatchString(b.Port) {
 		return b, "has not told its port", nil
 	}
 	return b, "", nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -50,8 +51,8 @@ func (b Backend) Continue(ctx context.Context, t Turn, stop <-chan struct{}, beg
 	if err != nil {
 		return End{}, err
 	}
-	defer c.ws.CloseNow() //nolint:errcheck // it has served its end
-	go c.keepAlive(ctx)
+	defer c.ws.conn.Close() //nolint:errcheck // it has served its end
+	go c.ws.keepAlive(ctx)
 	w := &work{conn: c, ends: map[string][]End{}}
 	end, err := w.carryOut(ctx, t, stop, begun)
 	if err != nil {
@@ -122,7 +123,7 @@ func (w *work) carryOut(ctx context.Context, t Turn, stop <-chan struct{}, begun
 func (w *work) ask(ctx context.Context, method string, params map[string]any, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, replyWait)
 	defer cancel()
-	result, err := w.call(ctx, method, params, func(f frame) error { return w.take(ctx, f) })
+	result, err := w.call(ctx, method, params, w.take)
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
@@ -157,12 +158,12 @@ func (w *work) await(ctx context.Context, n int, stop <-chan struct{}) (End, err
 		case <-stop:
 			stop = nil
 			w.next++
-			err := w.send(ctx, map[string]any{"id": w.next, "method": "session.interrupt", "params": map[string]any{"session_id": w.session}})
+			err := w.send(map[string]any{"id": w.next, "method": "session.interrupt", "params": map[string]any{"session_id": w.session}})
 			if err != nil {
 				return End{}, err
 			}
 		case f := <-frames:
-			if err := w.take(ctx, f); err != nil {
+			if err := w.take(f); err != nil {
 				return End{}, err
 			}
 		case err := <-lost:
@@ -172,7 +173,7 @@ func (w *work) await(ctx context.Context, n int, stop <-chan struct{}) (End, err
 }
 
 // take deals with what was not asked for: events, and what the backend wants of a person.
-func (w *work) take(ctx context.Context, f frame) error {
+func (w *work) take(f frame) error {
 	switch {
 	case f.Method == "":
 		return nil
@@ -180,7 +181,7 @@ func (w *work) take(ctx context.Context, f frame) error {
 		if len(f.ID) == 0 || string(f.ID) == "null" {
 			return nil
 		}
-		return w.send(ctx, map[string]any{"id": f.ID, "result": answer(f.Method)})
+		return w.send(map[string]any{"id": f.ID, "result": answer(f.Method)})
 	}
 	kind, asks := strings.CutSuffix(f.Params.Type, ".request")
 	switch {
@@ -191,7 +192,7 @@ func (w *work) take(ctx context.Context, f frame) error {
 	case f.Params.Type == "session.reclaimed" && f.Params.Session == w.session:
 		return errors.New("the session was reclaimed")
 	case asks && (w.session == "" || f.Params.Session == w.session):
-		return w.decline(ctx, kind, f)
+		return w.decline(kind, f)
 	}
 	return nil
 }
@@ -208,7 +209,7 @@ func answer(method string) map[string]any {
 }
 
 // decline answers what older versions ask by an event, with a call.
-func (w *work) decline(ctx context.Context, kind string, f frame) error {
+func (w *work) decline(kind string, f frame) error {
 	var payload struct {
 		Request json.RawMessage `json:"request_id"`
 	}
@@ -223,7 +224,7 @@ func (w *work) decline(ctx context.Context, kind string, f frame) error {
 		params["request_id"], params["answer"], params["value"], params["password"] = payload.Request, "", "", ""
 	}
 	w.next++
-	return w.send(ctx, map[string]any{"id": w.next, "method": kind + ".respond", "params": params})
+	return w.send(map[string]any{"id": w.next, "method": kind + ".respond", "params": params})
 }
 
 func (w *work) ended(f frame) {
@@ -259,7 +260,9 @@ func stopped(stop <-chan struct{}) bool {
 }
 
 // refusals are Hermes's words for a session that somebody else has, or that it cannot take now.
-var refusals = regexp.MustCompile(`SESSION_NOT_OWNED|MAX_CONCURRENT_SESSIONS|SESSION_COORDINATION_UNAVAILABLE`)
+var refusals = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`SESSION_NOT_OWNED|MAX_CONCURRENT_SESSIONS|SESSION_COORDINATION_UNAVAILABLE`)
+})
 
 // Codes of refusals: somebody else has the session, or works in it.
 const (
@@ -273,7 +276,7 @@ func refusal(err error) *BusyError {
 	if !ok {
 		return nil
 	}
-	if word := refusals.FindString(rpc.Message + " " + string(rpc.Data)); word != "" {
+	if word := refusals().FindString(rpc.Message + " " + string(rpc.Data)); word != "" {
 		return &BusyError{Reason: word, Detail: rpc.Message}
 	}
 	if rpc.Code == codeNotOwned || rpc.Code == codeBusy {

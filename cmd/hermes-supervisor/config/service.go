@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"hermes-supervisor/fsstate"
@@ -149,11 +150,11 @@ func (s Service) check() *fault {
 }
 
 // aFlag is one that can be looked for in a help text.
-var aFlag = regexp.MustCompile(`^--?[A-Za-z0-9][A-Za-z0-9-]*$`)
+var aFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--?[A-Za-z0-9][A-Za-z0-9-]*$`) })
 
 func (s Service) checkLaunch() *fault {
 	for _, flag := range s.KnownFlags {
-		if !aFlag.MatchString(flag) {
+		if !aFlag().MatchString(flag) {
 			return &fault{key: "known_flags", problem: fmt.Sprintf("%.60q is no flag (as in --isolated)", flag)}
 		}
 	}
