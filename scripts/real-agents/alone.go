@@ -22,11 +22,8 @@ type unsupervised struct {
 	code int
 }
 
-// direct runs the agent without a supervisor, as the measure of what a supervised run prints. Its command line is that of
-// the preset.
-func (t *trial) direct(ctx context.Context) (*unsupervised, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+// unwrapped is the agent's own command line, as its preset has it, to be run without a supervisor.
+func (t *trial) unwrapped(ctx context.Context) (func(context.Context) *exec.Cmd, error) {
 	show := exec.CommandContext(ctx, t.supervisor, "--home", t.home, "agents", "show", t.agent.preset)
 	show.Env = t.env()
 	text, err := show.Output()
@@ -51,12 +48,27 @@ func (t *trial) direct(ctx context.Context) (*unsupervised, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, program, argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin = t.cwd(), append(t.env(), "HERMES_HOME="+t.home), strings.NewReader(stdin)
-	for _, env := range []map[string]string{preset.Env, t.setup.env} {
-		for _, name := range slices.Sorted(maps.Keys(env)) {
-			cmd.Env = append(cmd.Env, name+"="+env[name])
+	env := append(t.env(), "HERMES_HOME="+t.home)
+	for _, more := range []map[string]string{preset.Env, t.setup.env} {
+		for _, name := range slices.Sorted(maps.Keys(more)) {
+			env = append(env, name+"="+more[name])
 		}
+	}
+	return func(ctx context.Context) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, program, argv[1:]...)
+		cmd.Dir, cmd.Env, cmd.Stdin = t.cwd(), env, strings.NewReader(stdin)
+		cmd.WaitDelay = time.Second
+		return cmd
+	}, nil
+}
+
+// direct runs the agent without a supervisor, as the measure of what a supervised run prints.
+func (t *trial) direct(ctx context.Context) (*unsupervised, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	command, err := t.unwrapped(ctx)
+	if err != nil {
+		return nil, err
 	}
 	path := filepath.Join(t.dir, "direct.out")
 	out, err := os.Create(path)
@@ -64,10 +76,10 @@ func (t *trial) direct(ctx context.Context) (*unsupervised, error) {
 		return nil, err
 	}
 	defer out.Close() //nolint:errcheck // written by the child
+	cmd := command(ctx)
 	cmd.Stdout = out
-	cmd.WaitDelay = time.Second
 	if _, exited := errors.AsType[*exec.ExitError](cmd.Run()); !exited && cmd.ProcessState == nil {
-		return nil, fmt.Errorf("run %s without a supervisor: it did not start", argv[0])
+		return nil, fmt.Errorf("run %s without a supervisor: it did not start", t.agent.preset)
 	}
 	printed, err := os.ReadFile(path)
 	return &unsupervised{string(printed), cmd.ProcessState.ExitCode()}, err

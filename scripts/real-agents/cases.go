@@ -37,6 +37,7 @@ var cases = []testCase{
 	{"model refuses with 429", false, refusedWith(429), refused(429)},
 	{"model refuses with 500", false, refusedWith(500), refused(500)},
 	{"tries 429 for ever, ended by --stall", false, triesForEver(429), stalled(429)},
+	{"what the keeper adds", false, nil, added},
 	{"tries 500 for ever, ended by --stall", false, triesForEver(500), stalled(500)},
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // A supervised is one `hermes-supervisor turn run`, or a `hermes-supervisor run`.
@@ -16,8 +17,10 @@ type supervised struct {
 	stdout string // file names
 	stderr string
 	result string // what --outcome names
+	began  time.Time
 	ended  chan struct{}
-	code   int // after ended; -1: ended by a signal
+	over   time.Time // after ended
+	code   int       // the same; -1: ended by a signal
 }
 
 // start runs the turn. Flags are added to those of every run. Its output goes to files: an agent that outlives its keeper must not keep us waiting on a pipe.
@@ -53,6 +56,7 @@ func (t *trial) launch(ctx context.Context, r *supervised, args []string) error 
 	}
 	defer stderr.Close() //nolint:errcheck // the child has its own
 	r.cmd.Stdout, r.cmd.Stderr = stdout, stderr
+	r.began = time.Now()
 	if err := r.cmd.Start(); err != nil {
 		return fmt.Errorf("start hermes-supervisor: %w", err)
 	}
@@ -60,6 +64,7 @@ func (t *trial) launch(ctx context.Context, r *supervised, args []string) error 
 	go func() {
 		defer close(r.ended)
 		_ = r.cmd.Wait() // the exit code tells all
+		r.over = time.Now()
 		r.code = r.cmd.ProcessState.ExitCode()
 	}()
 	return nil
