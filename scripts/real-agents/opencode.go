@@ -9,8 +9,21 @@ import (
 var opencode = agent{
 	preset: "opencode",
 	slow:   true,
-	install: func(ctx context.Context, dir string) (string, error) {
-		return npmAgent(ctx, dir, "opencode-ai", "1.18.33", "opencode", "1.18.33")
+	install: func(ctx context.Context, dir string) (bin string, err error) {
+		const name, version = "opencode-ai", "1.18.33"
+		dir = filepath.Join(dir, "npm")
+		if err := npmInstall(ctx, dir, name, version); err != nil {
+			return "", err
+		}
+		// The package's own program is put in place by its install script, which is not run: it takes the first of these
+		// that runs on this processor.
+		for _, build := range []string{"", "-baseline"} {
+			bin = filepath.Join(dir, "node_modules", "opencode-"+nodePlatform()+build, "bin")
+			if err = answers(ctx, filepath.Join(bin, "opencode"), version); err == nil {
+				break
+			}
+		}
+		return bin, err
 	},
 	settle: func(t *trial) (setup, error) {
 		needs := setup{
