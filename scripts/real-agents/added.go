@@ -35,7 +35,10 @@ func added(ctx context.Context, t *trial) error {
 				return began, over, err
 			}
 			defer out.Close() //nolint:errcheck // nothing was written
-			cmd := command(ctx)
+			cmd, err := command(ctx)
+			if err != nil {
+				return began, over, err
+			}
 			cmd.Stdout, cmd.Stderr = out, out
 			began = time.Now()
 			err = cmd.Run()

@@ -22,8 +22,9 @@ type unsupervised struct {
 	code int
 }
 
-// unwrapped is the agent's own command line, as its preset has it, to be run without a supervisor.
-func (t *trial) unwrapped(ctx context.Context) (func(context.Context) *exec.Cmd, error) {
+// unwrapped makes the agent's own command line, as its preset has it, to be run without a supervisor. Each has a session of
+// its own.
+func (t *trial) unwrapped(ctx context.Context) (func(context.Context) (*exec.Cmd, error), error) {
 	show := exec.CommandContext(ctx, t.supervisor, "--home", t.home, "agents", "show", t.agent.preset)
 	show.Env = t.env()
 	text, err := show.Output()
@@ -40,11 +41,7 @@ func (t *trial) unwrapped(ctx context.Context) (func(context.Context) *exec.Cmd,
 		return nil, fmt.Errorf("read the preset: %w", err)
 	}
 	preset := doc.Agent[t.agent.preset]
-	argv, stdin, err := t.argv(preset.Command)
-	if err != nil {
-		return nil, err
-	}
-	program, err := exec.LookPath(filepath.Join(t.bin, argv[0]))
+	program, err := exec.LookPath(filepath.Join(t.bin, preset.Command[0]))
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +51,17 @@ func (t *trial) unwrapped(ctx context.Context) (func(context.Context) *exec.Cmd,
 			env = append(env, name+"="+more[name])
 		}
 	}
-	return func(ctx context.Context) *exec.Cmd {
+	number := 0
+	return func(ctx context.Context) (*exec.Cmd, error) {
+		number++
+		argv, stdin, err := t.argv(preset.Command, fmt.Sprintf("5f0c3c0e-6d3a-4f5e-9d55-%012d", number))
+		if err != nil {
+			return nil, err
+		}
 		cmd := exec.CommandContext(ctx, program, argv[1:]...)
 		cmd.Dir, cmd.Env, cmd.Stdin = t.cwd(), env, strings.NewReader(stdin)
 		cmd.WaitDelay = time.Second
-		return cmd
+		return cmd, nil
 	}, nil
 }
 
@@ -76,7 +79,10 @@ func (t *trial) direct(ctx context.Context) (*unsupervised, error) {
 		return nil, err
 	}
 	defer out.Close() //nolint:errcheck // written by the child
-	cmd := command(ctx)
+	cmd, err := command(ctx)
+	if err != nil {
+		return nil, err
+	}
 	cmd.Stdout = out
 	if _, exited := errors.AsType[*exec.ExitError](cmd.Run()); !exited && cmd.ProcessState == nil {
 		return nil, fmt.Errorf("run %s without a supervisor: it did not start", t.agent.preset)
@@ -86,7 +92,7 @@ func (t *trial) direct(ctx context.Context) (*unsupervised, error) {
 }
 
 // argv is a preset's command line with everything put in, and what stdin gets.
-func (t *trial) argv(command []string) (argv []string, stdin string, err error) {
+func (t *trial) argv(command []string, session string) (argv []string, stdin string, err error) {
 	stdin = t.prompt
 	for _, arg := range command {
 		switch {
@@ -104,7 +110,7 @@ func (t *trial) argv(command []string) (argv []string, stdin string, err error) 
 		argv = append(argv, strings.NewReplacer(
 			"{{prompt_file}}", filepath.Join(t.dir, "prompt.txt"),
 			"{{prompt}}", t.prompt,
-			"{{agent_session}}", "5f0c3c0e-6d3a-4f5e-9d55-000000000000",
+			"{{agent_session}}", session,
 		).Replace(arg))
 	}
 	return argv, stdin, nil
