@@ -55,7 +55,7 @@ security:
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"waitfile": waitFile, "waitservice": waitService, "killservice": killService, "waitjournal": waitJournal, "secret": checkSecret,
-			"killhome": killHome, "session": sessionOf, "marker": leaveMarker, "asked": checkAsked, "waitasked": waitAsked, "stall": stallModel,
+			"killhome": killHome, "session": sessionOf, "marker": leaveMarker, "asked": checkAsked, "lines": checkLines, "waitasked": waitAsked, "stall": stallModel,
 		},
 	})
 }
