@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"scripts/kill-run":             {"supervise/service/childtest"},
 	"scripts/kill-storm":           {"fsstate/fault"},
 	"scripts/mockmodel":            {},
-	"scripts/real-agents":          {"scripts/mockmodel"},
+	"scripts/real-agents":          {"scripts/bench", "scripts/mockmodel"},
 }
 
 // policyMayNot are the things that would let a decision depend on something that it was not handed.
