@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -73,7 +74,7 @@ func (t *trial) spend(s *spent, run func() (began, over time.Time, err error)) e
 	}
 	requests := t.model.Requests()[before:]
 	if len(requests) == 0 {
-		return fmt.Errorf("the model was not asked")
+		return errors.New("the model was not asked")
 	}
 	s.start = append(s.start, requests[0].Start.Sub(began))
 	s.end = append(s.end, over.Sub(requests[len(requests)-1].End))
