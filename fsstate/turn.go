@@ -40,15 +40,16 @@ type Turn struct {
 	Cwd          string      `json:"cwd,omitempty"`
 	AutoContinue bool        `json:"auto_continue"`
 	Attempts     int         `json:"attempts"`
-	StartedAt    time.Time   `json:"started_at"`           // the person's prompt was admitted
-	LaunchedAt   time.Time   `json:"launched_at,omitzero"` // this run
-	RetryAt      time.Time   `json:"retry_at,omitzero"`    // not before
-	Deferrals    int         `json:"deferrals,omitempty"`  // waits for a provider's limit, charged to no attempt
-	Keeper       ident.Ident `json:"keeper,omitzero"`      // zero: a reported turn
-	Owner        ident.Ident `json:"owner"`                // pid 0: launched, pid not recorded yet
-	Unattended   bool        `json:"unattended,omitempty"` // a reported turn that may be continued without a person
-	Drained      bool        `json:"drained,omitempty"`    // ended by a shutdown: its age starts again at the next boot
-	Unobserved   bool        `json:"unobserved,omitempty"` // an earlier run ended without a witness: it may be complete
+	StartedAt    time.Time   `json:"started_at"`            // the person's prompt was admitted
+	LaunchedAt   time.Time   `json:"launched_at,omitzero"`  // this run
+	RetryAt      time.Time   `json:"retry_at,omitzero"`     // not before
+	Deferrals    int         `json:"deferrals,omitempty"`   // waits for a provider's limit, charged to no attempt
+	Keeper       ident.Ident `json:"keeper,omitzero"`       // zero: a reported turn
+	Owner        ident.Ident `json:"owner"`                 // pid 0: launched, pid not recorded yet
+	Unattended   bool        `json:"unattended,omitempty"`  // a reported turn that may be continued without a person
+	Drained      bool        `json:"drained,omitempty"`     // ended by a shutdown: its age starts again at the next boot
+	AgentEnded   bool        `json:"agent_ended,omitempty"` // after its keeper's death the agent told, by its hook, that it has done its work
+	Unobserved   bool        `json:"unobserved,omitempty"`  // an earlier run ended without a witness: it may be complete
 	StopAskedAt  time.Time   `json:"stop_asked_at,omitzero"`
 	Crash        *End        `json:"crash,omitempty"` // the last run's death, where its keeper saw it
 	End          *End        `json:"end,omitempty"`

@@ -29,7 +29,7 @@ func (r *room) agentWith(name string, args []string) (turn.Agent, error) {
 	}
 	a := turn.Agent{
 		Name: name, Command: c.Argv(c.Command, literal...), Resume: c.Argv(c.Resume, literal...), Env: c.Env, Unset: c.UnsetEnv,
-		CrashExit: c.CrashExit, ConcludedExit: c.ConcludedExit,
+		CrashExit: c.CrashExit, ConcludedExit: c.ConcludedExit, Unattended: c.Unattended,
 		Own:  turn.OwnSession{Chosen: c.SessionID == config.SessionChosen, UnknownExit: c.UnknownSessionExit, NewID: c.FreshSession == config.FreshNew},
 		Stop: stopLadder(c),
 	}

@@ -49,7 +49,8 @@ var steps = map[string]struct {
 	"hook":  {2, stepHook},  // AGENT EVENT: as an agent runs its hook; the event with Go escapes
 }
 
-// agent runs its steps in order. "on N STEP" is for attempt N only; "args" prints what follows it, quoted.
+// agent runs its steps in order. "on N STEP" is for attempt N only; "args" prints what follows it, quoted; "inner" has another
+// agent do what follows.
 func agent() {
 	// A test run in the background hands down an ignored SIGINT; an agent at a terminal has none.
 	interrupt := make(chan os.Signal, 1)
@@ -62,6 +63,15 @@ func agent() {
 		if todo[0] == "args" {
 			for _, arg := range todo[1:] {
 				fmt.Fprintf(os.Stdout, "%q\n", arg)
+			}
+			return
+		}
+		if todo[0] == "inner" {
+			cmd := exec.Command("agent", todo[1:]...)
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+			if err := cmd.Run(); err != nil {
+				fmt.Fprintf(os.Stderr, "agent: inner: %v\n", err)
+				os.Exit(99)
 			}
 			return
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hermes-supervisor/cmd/hermes-supervisor/agents"
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/cmd/hermes-supervisor/hooks"
 	"hermes-supervisor/fsstate"
@@ -138,6 +139,12 @@ func (h *hookCall) take() (*turn.Room, turn.Hook, error) {
 		return nil, event, errors.Join(bad, err)
 	}
 	event.Unattended = agent.Unattended
+	event.Agents = slices.Clone(agents.Programs)
+	for _, other := range cfg.Agents {
+		if other.Hooks != nil {
+			event.Agents = append(event.Agents, other.Hooks.Process...)
+		}
+	}
 	if h.store, err = h.open(event.Event == turn.HookBegin); err != nil || h.store == nil {
 		return nil, event, err
 	}
@@ -166,7 +173,7 @@ func (h *hookCall) read(of config.Hooks) (turn.Hook, error) {
 	case slices.Contains(of.Begin, name):
 		event.Event, event.Prompt = turn.HookBegin, p[of.Prompt]
 	case slices.Contains(of.End, name):
-		event.Event = turn.HookEnd
+		event.Event, event.Done = turn.HookEnd, slices.Contains(of.Done, name)
 	case slices.Contains(of.Alive, name):
 		event.Event = turn.HookAlive
 	case err == nil && name == "":

@@ -23,10 +23,26 @@ func IsAncestor(pid int) (bool, error) {
 // NearestAncestor is the nearest ancestor of this process that goes by one of the names and is no shell; 0 where there is
 // none. A name is that of the program (without .exe), or of the script or module that an interpreter runs.
 func NearestAncestor(names []string) (int, error) {
-	return ancestor(func(at int) bool {
-		called := programNames(at)
-		return !isShell(called) && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(called, bare(name)) })
+	return ancestor(func(at int) bool { return goesBy(at, names) })
+}
+
+// NamedAncestors are all such ancestors of another process, which is one of this one's, the nearest first.
+func NamedAncestors(of int, names []string) (found []int, err error) {
+	above := false
+	_, err = ancestor(func(at int) bool {
+		if above && goesBy(at, names) {
+			found = append(found, at)
+		}
+		above = above || at == of
+		return false
 	})
+	return found, err
+}
+
+// goesBy tells whether a process is no shell and has one of the names.
+func goesBy(pid int, names []string) bool {
+	called := programNames(pid)
+	return !isShell(called) && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(called, bare(name)) })
 }
 
 // ancestor is the nearest one that is wanted; 0 where none is.

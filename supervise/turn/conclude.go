@@ -155,9 +155,15 @@ func (r *Room) dropGivenUp(t *fsstate.Turn) {
 // remove retires a concluded or interrupted turn, under its lock: what must outlive the marker is durable before the
 // marker goes.
 func (r *Room) remove(t *fsstate.Turn, kind string, reason policy.Reason) error {
-	end := fsstate.End{Code: 130, Signal: 2, Reason: string(reason), At: time.Now().UTC()}
-	if t.End != nil {
+	end := fsstate.End{Reason: string(reason), At: time.Now().UTC()}
+	code := &end.Code
+	switch {
+	case t.End != nil:
 		end = *t.End
+	case t.Reported() && t.Phase != fsstate.PhaseStopping && reason != policy.ReasonInterrupted:
+		code = nil // an agent that reports its turns tells no exit code
+	default:
+		end.Code, end.Signal = 130, 2
 	}
 	if t.RequestID != "" {
 		o := outcomeOf(t, t.RequestID, end)
@@ -175,7 +181,7 @@ func (r *Room) remove(t *fsstate.Turn, kind string, reason policy.Reason) error 
 		return err
 	}
 	fault.At("finish.durable")
-	r.note(t, kind, t.Phase, string(reason), &end.Code)
+	r.note(t, kind, t.Phase, string(reason), code)
 	return nil
 }
 

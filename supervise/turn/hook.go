@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -31,12 +32,17 @@ type Hook struct {
 	Agent        string // the agent's name, which is part of the session's key
 	AgentSession string // its own id of the session
 	Event        HookEvent
+	Done         bool // of HookEnd: the turn has done its work
 	Prompt, Cwd  string
 	Process      []string // names of the agent's program
+	Agents       []string // names of the programs of all agents
 	Unattended   bool
 	// HERMES_SUPERVISOR_INSTANCE and HERMES_SUPERVISOR_SESSION of the caller: set under a keeper.
 	KeeperInstance, KeeperSession string
 }
+
+// sourceHook is the source of a turn that hooks report.
+const sourceHook = "hook"
 
 // HookError is an event that changed nothing, and why. It says nothing of the prompt.
 type HookError struct{ Problem string }
@@ -61,8 +67,9 @@ func (h Hook) check() error {
 	return nil
 }
 
-// Hook does what an event says. Under a living keeper only the first beginning counts: it tells the agent's own session id.
-// Elsewhere the turn belongs to the nearest ancestor that is the agent. The error tells why nothing was recorded.
+// Hook does what an event says. Under a keeper only the first beginning counts, which tells the agent's own session id, and
+// where the keeper has died the end. Elsewhere the turn belongs to the nearest ancestor that is the agent; one whose agent was
+// started by an agent at work is that one's, and not recorded. The error tells why nothing was recorded.
 func (r *Room) Hook(ctx context.Context, h Hook) error {
 	if h.Event == HookNothing {
 		return nil
@@ -74,6 +81,9 @@ func (r *Room) Hook(ctx context.Context, h Hook) error {
 		kept, err := r.kept(h)
 		if err != nil {
 			return err
+		}
+		if kept && h.Event == HookEnd && h.Done {
+			return r.orphanEnded(ctx, h)
 		}
 		if kept && h.Event != HookBegin {
 			return nil // the keeper sees for itself how the turn goes and ends
@@ -103,13 +113,37 @@ func (r *Room) kept(h Hook) (bool, error) {
 	return !t.Reported() && t.Owner.Instance == h.KeeperInstance, nil
 }
 
+// orphanEnded records that an agent has done its work whose keeper is dead: nobody else saw it, and its output need not tell.
+// The next keeper finds it, and carries the turn to its end with the receipt that is due.
+func (r *Room) orphanEnded(ctx context.Context, h Hook) error {
+	unlock, err := r.lock(ctx, h.KeeperSession, "hook")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	t, err := r.open(h.KeeperSession)
+	if err != nil || t == nil || t.Owner.Instance != h.KeeperInstance || t.AgentSession != h.AgentSession || t.AgentEnded ||
+		t.Phase != fsstate.PhaseRunning && t.Phase != fsstate.PhaseIntended {
+		return err
+	}
+	if r.look().keeper(t).Verdict != ident.Dead {
+		return nil
+	}
+	t.AgentEnded = true
+	if err := r.files().Put(t); err != nil {
+		return err
+	}
+	r.note(t, "agent-ended", t.Phase, "", nil)
+	return nil
+}
+
 func (r *Room) hookBegin(ctx context.Context, h Hook) error {
 	pid, err := process.NearestAncestor(h.Process)
 	if err != nil {
 		return err
 	}
 	begun := Report{
-		Session: h.Session(), AgentSession: h.AgentSession, PID: pid, Prompt: h.Prompt, Agent: h.Agent, Source: "hook", Cwd: h.Cwd,
+		Session: h.Session(), AgentSession: h.AgentSession, PID: pid, Prompt: h.Prompt, Agent: h.Agent, Source: sourceHook, Cwd: h.Cwd,
 		Unattended: h.Unattended, KeeperInstance: h.KeeperInstance, KeeperSession: h.KeeperSession,
 	}
 	if h.KeeperInstance != "" {
@@ -121,6 +155,9 @@ func (r *Room) hookBegin(ctx context.Context, h Hook) error {
 	if pid == 0 {
 		return &HookError{fmt.Sprintf("no ancestor of the hook is the agent (%s)", strings.Join(h.Process, ", "))}
 	}
+	if nested, err := r.nested(pid, h); nested || err != nil {
+		return err
+	}
 	if h.Prompt == "" {
 		// Pictures alone, or a prompt that is too large: that cannot be continued, but the turn before is over.
 		_, err := r.endReported(ctx, h.Session())
@@ -128,6 +165,19 @@ func (r *Room) hookBegin(ctx context.Context, h Hook) error {
 	}
 	_, err = r.Begin(ctx, begun)
 	return err
+}
+
+// nested tells whether an agent was started by another one that has a turn open: what it does belongs to that turn, which
+// is what goes on after a crash.
+func (r *Room) nested(pid int, h Hook) (bool, error) {
+	above, err := process.NamedAncestors(pid, slices.Concat(h.Process, h.Agents))
+	if err != nil || len(above) == 0 { // as nearly always
+		return false, err
+	}
+	turns, _ := r.files().All(fsstate.Turns) // what cannot be read is nobody's
+	return slices.ContainsFunc(turns, func(t *fsstate.Turn) bool {
+		return t.Reported() && t.Phase == fsstate.PhaseRunning && slices.Contains(above, t.Owner.PID) && ident.Check(t.Owner) == ident.Alive
+	}), nil
 }
 
 // hookAlive is a heartbeat: of the owner's own, and of nothing else. A turn that is not open needs none.

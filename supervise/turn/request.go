@@ -30,6 +30,9 @@ type Agent struct {
 
 	CrashExit, ConcludedExit []int
 
+	// Unattended: turns that its hooks reported are continued without a person.
+	Unattended bool
+
 	Own OwnSession
 	// Stop ends the agent in an orderly way, as a shutdown does; nil: process.StopLadder.
 	Stop func(grace time.Duration) process.Ladder `json:"-"`

@@ -118,12 +118,12 @@ func (s *scene) lease(t *fsstate.Turn) (held bool, owner policy.Life) {
 func (s *scene) facts(t *fsstate.Turn, by policy.By, keeper, owner ident.Finding) policy.Facts {
 	pause := s.pause()
 	held, leaseOwner := s.lease(t)
-	_, known := s.room.agent(t.Agent)
+	agent, known := s.room.agent(t.Agent)
 	f := policy.Facts{
 		Now: s.now, Settings: s.room.Settings, By: by,
 		Paused: pause.inForce(s.now), PausedUntil: pause.Until,
 		Store:    storeOf(t),
-		Reported: t.Reported() && t.Origin == nil, Unattended: t.Unattended,
+		Reported: t.Reported() && t.Origin == nil, Unattended: t.Unattended && (t.Source != sourceHook || agent.Unattended), // what hermes.toml says now counts
 		Phase: t.Phase, Agent: t.Agent, Source: t.Source, AutoContinue: t.AutoContinue, Attempts: t.Attempts - t.Deferrals,
 		LastProof: lastProof(t), Drained: t.Drained,
 		Keeper: life(keeper.Verdict), Owner: life(owner.Verdict), OwnerWhy: owner.Why,

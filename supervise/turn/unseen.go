@@ -21,6 +21,7 @@ func (j *job) findEnd(st *standing) error {
 	if err != nil {
 		return err
 	}
+	found.end = found.end || t.AgentEnded
 	e, seen := j.seenEnd(t)
 	if !found.end && !found.failed && !seen {
 		return nil

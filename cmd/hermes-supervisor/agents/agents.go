@@ -11,6 +11,9 @@ import (
 //go:embed *.toml services/*.toml
 var files embed.FS
 
+// Programs are the names of the programs of all presets that have hooks, without their being read: a hook has no time for that.
+var Programs = []string{"claude", "codex", "gemini", "goose", "hermes", "hermes-agent", "hermes-acp", "hermes_cli.main", "tui_gateway.entry", "opencode"}
+
 // Text is a preset as it would stand in hermes.toml, with what is known about the agent in comments.
 func Text(name string) (string, bool) {
 	if strings.ContainsAny(name, "/.") {

@@ -22,6 +22,9 @@ type Hooks struct {
 	Begin []string `toml:"begin"`
 	End   []string `toml:"end"`
 	Alive []string `toml:"alive"`
+	// Done are those of End after which the turn has done its work: of a turn whose keeper has died only these are taken for
+	// its end, since others (a session that is closed) come of an agent that is ended in its midst too.
+	Done []string `toml:"done"`
 	// Process are the names of the agent's own program, by which it is found among the ancestors of a hook: without .exe,
 	// .js or .py. A program that node, bun or python runs goes by the name of its script or module.
 	Process []string `toml:"process"`

@@ -154,3 +154,31 @@ func TestArgsStandWhereTheCommandSays(t *testing.T) {
 		}
 	}
 }
+
+func TestProgramsOfAllPresetsAreKnownToAHook(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for _, name := range agents.Names() {
+		if a, _ := preset(name); a.Hooks != nil {
+			want = append(want, a.Hooks.Process...)
+		}
+	}
+	if diff := cmp.Diff(want, agents.Programs); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// GEMINI_CLI_NO_RELAUNCH was lost to whoever set a variable of his own, and gemini took 0.7 s longer to start.
+func TestVariableOfOnesOwnLeavesThoseOfThePreset(t *testing.T) {
+	t.Parallel()
+	c, err := decode("hermes.toml", "[agent.gemini.env]\nMINE = \"1\"\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"GEMINI_CLI_NO_RELAUNCH": "true", "MINE": "1"}, c.Agents["gemini"].Env); diff != "" {
+		t.Error(diff)
+	}
+	if base, _ := preset("gemini"); len(base.Env) != 1 {
+		t.Errorf("the preset has %v now", base.Env)
+	}
+}

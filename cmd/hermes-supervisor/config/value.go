@@ -3,6 +3,7 @@ package config
 import (
 	"encoding"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -101,12 +102,15 @@ func array[T any](d *document, path []string, v any, dst *[]T, want string) erro
 	return nil
 }
 
+// setTable sets the entries of a table over those that are there already: a preset's others stay.
 func (d *document) setTable(path []string, v any, dst *map[string]string) error {
 	table, ok := v.(map[string]any)
 	if !ok {
 		return d.fault(path, "must be a table of strings, not "+kind(v), "")
 	}
-	*dst = make(map[string]string, len(table))
+	merged := make(map[string]string, len(*dst)+len(table))
+	maps.Copy(merged, *dst)
+	*dst = merged
 	for _, name := range d.names(path, table) {
 		var s string
 		if err := scalar(d, append(slices.Clone(path), name), table[name], &s, "a string"); err != nil {
