@@ -165,6 +165,9 @@ func TestHostileRecordIsRefusedByReadersAndReplacedByWriters(t *testing.T) {
 			if _, _, err := ReadFile(path, MaxRecord); err == nil {
 				t.Error("ReadFile took it")
 			}
+			if _, _, err := ReadUserFile(path, MaxRecord); (err == nil) != (kind == "world-writable") {
+				t.Errorf("ReadUserFile: %v", err)
+			}
 			if kind != "1 TB sparse file" {
 				if err := ReplaceFile(path, []byte("new"), 0o600); err == nil {
 					t.Error("ReplaceFile took it")

@@ -41,12 +41,17 @@ const maxReplaced = 100
 // (which may have effects) and finds links, which os.Root follows below its directory even with O_NOFOLLOW; the
 // comparison after it proves that what was looked at is what was opened.
 func openSafe(d disk, path, name string, flag int) (*os.File, fs.FileInfo, error) {
+	return openBy(fileProblem, d, path, name, flag)
+}
+
+// openBy is openSafe with another rule: it says why a file is refused, "" when it is not.
+func openBy(rule func(fs.FileInfo) string, d disk, path, name string, flag int) (*os.File, fs.FileInfo, error) {
 	for range maxReplaced {
 		before, err := d.Lstat(name)
 		if err != nil {
 			return nil, nil, err
 		}
-		if problem := fileProblem(before); problem != "" {
+		if problem := rule(before); problem != "" {
 			return nil, nil, &UnsafeError{Op: "open", Path: path, Problem: problem}
 		}
 		f, err := d.Open(name, flag|nonBlocking, 0)
@@ -63,7 +68,7 @@ func openSafe(d disk, path, name string, flag int) (*os.File, fs.FileInfo, error
 			_ = f.Close()
 			continue
 		default:
-			problem := fileProblem(after)
+			problem := rule(after)
 			if problem == "" {
 				problem = linkProblem(f)
 			}
@@ -80,7 +85,12 @@ func openSafe(d disk, path, name string, flag int) (*os.File, fs.FileInfo, error
 
 // readSafe reads a whole file of at most limit bytes.
 func readSafe(d disk, path, name string, limit int64) ([]byte, Info, error) {
-	f, info, err := openSafe(d, path, name, os.O_RDONLY)
+	return readBy(fileProblem, d, path, name, limit)
+}
+
+// readBy is readSafe with another rule.
+func readBy(rule func(fs.FileInfo) string, d disk, path, name string, limit int64) ([]byte, Info, error) {
+	f, info, err := openBy(rule, d, path, name, os.O_RDONLY)
 	if err != nil {
 		return nil, Info{}, err
 	}
@@ -133,6 +143,15 @@ func fileProblem(info fs.FileInfo) string {
 		return "is " + kindOf(info.Mode()) + ", not a regular file"
 	}
 	return accessProblem(info)
+}
+
+// userFileProblem is the rule for a file that is the user's, not a part of our state: who may write it is the business of
+// the user's umask, which makes group-writable files where it is 002.
+func userFileProblem(info fs.FileInfo) string {
+	if !info.Mode().IsRegular() {
+		return "is " + kindOf(info.Mode()) + ", not a regular file"
+	}
+	return ownerProblem(info)
 }
 
 // dirProblem says why a folder is not plainly ours, "" when it is.

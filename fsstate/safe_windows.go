@@ -10,6 +10,8 @@ import (
 // accessProblem finds nothing: owner and rights lie in an access control list, and Go's mode bits are made up.
 func accessProblem(fs.FileInfo) string { return "" }
 
+func ownerProblem(fs.FileInfo) string { return "" }
+
 // linkProblem refuses a file with a second name; only an open handle tells.
 func linkProblem(f *os.File) string {
 	var info windows.ByHandleFileInformation
