@@ -40,7 +40,9 @@ func editJSON(text []byte, p plan) ([]byte, error) {
 	if !ok {
 		return nil, errForm
 	}
-	layoutOf(body, top).edit(top, p)
+	if err := layoutOf(body, top).edit(top, p); err != nil {
+		return nil, err
+	}
 	after := root.Pack()
 	if got, err := decode(after, "json"); err != nil || !same(got, want) {
 		return nil, errForm
@@ -103,65 +105,97 @@ func (l layout) start(depth int) hujson.Extra {
 	return hujson.Extra(l.newline + strings.Repeat(l.unit, depth))
 }
 
-func (l layout) edit(top *hujson.Object, p plan) {
+func (l layout) edit(top *hujson.Object, p plan) error {
 	hooks, found := member(top, "hooks")
 	events, isObject := hooks.(*hujson.Object)
-	if !found || !isObject { // missing, or null
-		if !p.install {
-			return
-		}
+	switch {
+	case found && !isObject:
+		return errForm // null, which would not come back
+	case !found:
 		events = &hujson.Object{}
+	case p.install:
+		markEmpty(events)
+		for _, event := range p.events {
+			if list, there := member(events, event); there {
+				markEmpty(list)
+			}
+		}
 	}
+	if err := l.takeOut(events, p); err != nil {
+		return err
+	}
+	if p.install {
+		if err := l.putIn(events, p); err != nil {
+			return err
+		}
+	}
+	if i := memberIndex(top, "hooks"); len(events.Members) > 0 {
+		l.set(top, "hooks", events, 1)
+	} else if i >= 0 && !stays(top.Members[i]) {
+		l.drop(top, i)
+	}
+	return nil
+}
+
+// takeOut takes what is ours, or stale, out of every list, and the lists that are empty then.
+func (l layout) takeOut(events *hujson.Object, p plan) error {
 	for _, m := range slices.Clone(events.Members) {
 		event := m.Name.Value.(hujson.Literal).String() //nolint:errcheck // names are literals, the parser sees to it
 		list, isArray := m.Value.Value.(*hujson.Array)
 		if !isArray || !p.clear(event, plain(list)) {
 			continue
 		}
-		strip(list, p)
-		if wanted := p.install && slices.Contains(p.events, event); len(list.Elements) == 0 && !wanted {
-			drop(events, memberIndex(events, event))
+		if err := l.strip(list, p); err != nil {
+			return err
+		}
+		if wanted := p.install && slices.Contains(p.events, event); len(list.Elements) == 0 && !wanted && !stays(m) {
+			l.drop(events, memberIndex(events, event))
 		}
 	}
+	return nil
+}
+
+// putIn adds our entry to the list of every event that lacks it.
+func (l layout) putIn(events *hujson.Object, p plan) error {
 	for _, event := range p.events {
-		list := &hujson.Array{}
-		if value, there := member(events, event); there {
-			if old, isArray := value.(*hujson.Array); isArray {
-				list = old
-			}
-		}
-		if !p.install || p.state(plain(list)) == Installed {
+		value, found := member(events, event)
+		list, isArray := value.(*hujson.Array)
+		switch {
+		case found && !isArray:
+			return errForm // null
+		case !found:
+			list = &hujson.Array{}
+		case p.state(plain(list)) == Installed:
 			continue
 		}
 		l.add(list, "", l.value(p.entry, 3), 3)
 		l.set(events, event, list, 2)
 	}
-	if len(events.Members) > 0 {
-		l.set(top, "hooks", events, 1)
-	} else if i := memberIndex(top, "hooks"); i >= 0 {
-		drop(top, i)
-		if len(top.Members) == 0 && len(bytes.TrimSpace(top.AfterExtra)) == 0 {
-			top.AfterExtra = nil
-		}
-	}
+	return nil
 }
 
 // strip takes what is ours out of a list.
-func strip(list *hujson.Array, p plan) {
+func (l layout) strip(list *hujson.Array, p plan) error {
 	for i, element := range slices.Backward(list.Elements) {
 		_, found, empty := p.without(plain(element.Value))
 		switch object, isObject := element.Value.(*hujson.Object); {
 		case !found:
 		case empty:
-			drop(list, i)
+			if commented(element.Value) {
+				return errForm // a person's remark would go with it
+			}
+			l.drop(list, i)
 		case isObject: // a group in which a person has put other hooks beside ours
 			for _, m := range object.Members {
 				if inner, isArray := m.Value.Value.(*hujson.Array); isArray {
-					strip(inner, p)
+					if err := l.strip(inner, p); err != nil {
+						return err
+					}
 				}
 			}
 		}
 	}
+	return nil
 }
 
 // plain is a value as maps and lists; nil where it is none.

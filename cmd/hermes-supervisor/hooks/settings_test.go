@@ -83,7 +83,16 @@ var settings = map[string]struct{ agent, text string }{
   } // last
 }
 `},
-	"byte order mark": {"claude", "\ufeff{\n  \"model\": \"opus\"\n}\n"},
+	"empty hooks":          {"claude", "{\n  \"hooks\": {},\n  \"x\": 1\n}\n"},
+	"empty lists":          {"claude", "{\n  \"hooks\": {\n    \"Stop\": [],\n    \"Notification\": [],\n    \"SessionEnd\": [ ]\n  }\n}\n"},
+	"empty, on one line":   {"claude", `{"x":1,"hooks":{"SessionEnd":[],"Stop":[  ]}}`},
+	"empty, CRLF":          {"claude", "{\r\n  \"hooks\": {\r\n  },\r\n  \"x\": 1\r\n}\r\n"},
+	"empty object, open":   {"codex", "{\n\n}\n"},
+	"comment in no hooks":  {"gemini", "{\"hooks\": {\n // mine\n }}"},
+	"comments in no hooks": {"gemini", "{\n  \"hooks\": { /* a */\n    // b\n  },\n  \"x\": 1\n}\n"},
+	"comment in a list":    {"gemini", "{\n  \"hooks\": {\n    \"SessionEnd\": [\n      // none yet\n    ]\n  }\n}\n"},
+	"comment at a list":    {"gemini", "{\n  \"hooks\": {\n    \"SessionEnd\" /* a */ : /* b */ []\n  }\n}\n"},
+	"byte order mark":      {"claude", "\ufeff{\n  \"model\": \"opus\"\n}\n"},
 	"yaml, other hooks": {"hermes", `# Hermes
 model: gpt   # cheap
 hooks_auto_accept: false
@@ -206,6 +215,46 @@ func TestOnlyOursIsTakenOut(t *testing.T) {
  "SessionEnd": [{"hooks": [{"command": "hermes-supervisor hook codex"}, {"command": "echo hermes-supervisor"}]}]}}`
 	if diff := cmp.Diff(want, tg.apply(t, false)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Remarks that a person put around ours stay when ours go.
+func TestRemarksAroundOursStay(t *testing.T) {
+	t.Parallel()
+	const ours = `{"hooks": [{"command": "hermes-supervisor hook gemini"}]}`
+	for _, text := range []string{
+		"[\n    OURS // mine\n  ]", "[\n    OURS, // mine\n  ]", "[\n    // mine\n    OURS\n  ]", "[ /* mine */ OURS ]", "[ OURS /* mine */ ]",
+		"[\n    OURS, // mine\n    {}\n  ]", "[\n    {},\n    // mine\n    OURS\n  ]", "[\n    OURS // mine\n    , {}\n  ]", "/* mine */ [OURS]", "[ // mine\n    OURS ]", "[ // mine\n    OURS, {} ]",
+		"[OURS] // mine\n", "[OURS], // mine\n", "[OURS], \"x\": [] // mine\n",
+	} {
+		text = "{\n  \"hooks\": {\n  \"AfterAgent\": " + strings.ReplaceAll(text, "OURS", ours) + "\n  }\n}\n"
+		tg := target(t, "gemini", "/opt/hermes-supervisor")
+		for _, renew := range []bool{false, true} {
+			if err := os.WriteFile(tg.Path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if renew {
+				tg.apply(t, true)
+			}
+			if got := tg.apply(t, false); strings.Count(got, "mine") != 1 || strings.Contains(got, "hermes-supervisor") {
+				t.Errorf("%sbecame\n%s", text, got)
+			}
+		}
+	}
+}
+
+// A remark inside our own entry would go with it, and a null would not come back.
+func TestARemarkOrANullIsNotLost(t *testing.T) {
+	t.Parallel()
+	const ours = `{"hooks": {"AfterAgent": [{"hooks": [{"command": /* mine */ "hermes-supervisor hook gemini"}]}]}}`
+	for text, install := range map[string]bool{ours: false, `{"hooks": null}`: true, `{"hooks": {"AfterAgent": null}}`: true} {
+		tg := target(t, "gemini", "/opt/hermes-supervisor")
+		if err := os.WriteFile(tg.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if changes, err := tg.changes(install); err == nil || !strings.Contains(err.Error(), "by hand") {
+			t.Errorf("%s: %q, %v", text, changes, err)
+		}
 	}
 }
 
