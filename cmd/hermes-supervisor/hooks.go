@@ -68,7 +68,7 @@ func (a *app) hooksUninstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "uninstall AGENT",
 		Short:   "Take our hooks out of an agent's settings",
-		Long:    "Removes what hooks install added, wherever this program lay then, and nothing else.",
+		Long:    "Removes what hooks install added, wherever this program lay then and whatever its name was, and nothing else.",
 		Example: `  hermes-supervisor hooks uninstall claude`,
 		Args:    oneAgent,
 		RunE: func(_ *cobra.Command, args []string) error {

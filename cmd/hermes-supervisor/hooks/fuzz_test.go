@@ -17,11 +17,10 @@ func fuzz(f *testing.F, agent string, edit func([]byte, plan) ([]byte, error), f
 		f.Fatal(err)
 	}
 	tg := Target{Agent: agent, Hooks: *a.Hooks, Command: []string{"/opt/hermes-supervisor", "hook", agent}}
-	entry, err := tg.Entry()
+	p, err := tg.plan(true)
 	if err != nil {
 		f.Fatal(err)
 	}
-	p := plan{events: tg.Hooks.Events(), entry: entry, ours: tg.ours, install: true}
 	out := p
 	out.install = false
 	f.Fuzz(func(t *testing.T, text []byte) {

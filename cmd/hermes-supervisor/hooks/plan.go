@@ -10,33 +10,19 @@ import (
 // plan is what settings are to hold, whatever their format.
 type plan struct {
 	events  []string
-	entry   any                       // ours, in the list of each event
-	ours    func(command string) bool // tells a command line of ours
+	entry   any                              // ours, in the list of each event
+	ours    func(object map[string]any) bool // tells a hook of ours
 	install bool
 }
 
 // errForm is a form of settings that is not edited: something in it would be lost, or mean something else.
 var errForm = errors.New("its form cannot be kept: add or remove the hooks by hand, as --print shows them")
 
-// holds tells whether an object is ours: one of its own strings is a command line of ours.
-func (p plan) holds(v any) bool {
-	object, ok := v.(map[string]any)
-	if !ok {
-		return false
-	}
-	for member := range maps.Values(object) {
-		if s, ok := member.(string); ok && p.ours(s) {
-			return true
-		}
-	}
-	return false
-}
-
 // without is a value with nothing of ours in it: first whether there was any, then whether nothing else is left.
 func (p plan) without(v any) (rest any, found, empty bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		if p.holds(v) {
+		if p.ours(v) {
 			return nil, true, true
 		}
 		kept := map[string]any{}
@@ -104,6 +90,9 @@ func (p plan) want(tree map[string]any, front bool) (map[string]any, error) {
 	}
 	events, isTable := tree["hooks"].(map[string]any)
 	if tree["hooks"] != nil && !isTable {
+		if !p.install {
+			return tree, nil // of another form: nothing of ours is in it
+		}
 		return nil, errors.New("its hooks are no table of events")
 	}
 	events = maps.Clone(events)
@@ -115,27 +104,30 @@ func (p plan) want(tree map[string]any, front bool) (map[string]any, error) {
 			events[event], _, _ = p.without(list)
 		}
 	}
+	tree["hooks"] = events
+	if !p.install {
+		return tree, nil
+	}
 	for _, event := range p.events {
 		list, isList := events[event].([]any)
 		if events[event] != nil && !isList {
 			return nil, errors.New("its hooks." + event + " is no list")
 		}
 		switch {
-		case !p.install || p.state(list) == Installed:
+		case p.state(list) == Installed:
 		case front:
 			events[event] = append([]any{p.entry}, list...)
 		default:
 			events[event] = append(slices.Clone(list), p.entry)
 		}
 	}
-	tree["hooks"] = events
 	return tree, nil
 }
 
 // same compares settings, where no hooks are as good as empty ones.
-func same(a, b map[string]any) bool { return reflect.DeepEqual(filled(a), filled(b)) }
+func same(a, b map[string]any) bool { return reflect.DeepEqual(withoutEmpty(a), withoutEmpty(b)) }
 
-func filled(tree map[string]any) map[string]any {
+func withoutEmpty(tree map[string]any) map[string]any {
 	if tree = maps.Clone(tree); tree == nil {
 		tree = map[string]any{}
 	}

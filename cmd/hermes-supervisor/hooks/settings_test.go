@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -218,6 +219,95 @@ func TestOnlyOursIsTakenOut(t *testing.T) {
 	}
 }
 
+// A person's line may name our hook in another member, or be more than our hook; and our hook may run under another name.
+func TestAPersonsHookThatMentionsOursIsNotOurs(t *testing.T) {
+	t.Parallel()
+	const group = `{"hooks": {"Stop": [{"hooks": [%s]}]}}`
+	for object, ours := range map[string]bool{
+		`{"type": "command", "command": "./notify.sh", "statusMessage": "after hermes-supervisor hook claude"}`:         false,
+		`{"command": "tee -a log | /opt/hermes-supervisor hook claude"}`:                                                false,
+		`{"command": "tee -a log; exec /opt/hermes-supervisor hook claude"}`:                                            false,
+		`{"command": "tee -a log\n/opt/hermes-supervisor hook claude"}`:                                                 false,
+		`{"command": "echo $(/opt/hermes-supervisor hook claude"}`:                                                      false,
+		`{"command": "say # hermes-supervisor hook claude"}`:                                                            false,
+		`{"command": "echo hermes-supervisor hook claude"}`:                                                             false,
+		`{"command": "/opt/hermes-supervisor hook codex"}`:                                                              false,
+		`{"command": "hermes-supervisor hook claude"}`:                                                                  true,
+		`{"command": "exec /opt/hermes-supervisor hook claude", "statusMessage": "x"}`:                                  true,
+		`{"command": "exec \"C:\\Program Files\\hermes-supervisor.exe\" --log x hook claude"}`:                          true,
+		`{"command": "exec 'C:\\it'\\''s\\hermes-supervisor.exe' hook claude"}`:                                         true,
+		`{"command": "exec /opt/hs2 hook claude", "timeout": 10, "type": "command"}`:                                    true,
+		`{"command": "exec /opt/hs2 --home '/a\nb' --unsafe-filesystem hook claude", "timeout": 10, "type": "command"}`: true,
+		`{"command": "exec 'D:\\hs2.exe' --config 'D:\\x y' hook claude", "timeout": 10, "type": "command"}`:            true,
+		`{"command": "exec /opt/hs2 hook claude", "timeout": 11, "type": "command"}`:                                    false,
+		`{"command": "exec /opt/hs2 hook claude", "timeout": 10, "type": "command", "async": true}`:                     false,
+		`{"command": "/opt/hs2 hook claude", "timeout": 10, "type": "command"}`:                                         false,
+		`{"command": "exec hs2 hook claude", "timeout": 10, "type": "command"}`:                                         false,
+		`{"command": "exec /usr/bin/python3 /me/bot.py hook claude", "timeout": 10, "type": "command"}`:                 false,
+	} {
+		tg := target(t, "claude", "/opt/hermes-supervisor")
+		text := fmt.Sprintf(group, object)
+		if err := os.WriteFile(tg.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := tg.apply(t, false); (got != text) != ours {
+			t.Errorf("%s became %s", object, got)
+		}
+	}
+}
+
+// The command line may be anywhere in an entry of hermes.toml, alone in its string or not.
+func TestAnEntryOfAnyFormIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	for _, entry := range []string{
+		`{"run": ["sh", "-c", "{{command}} 2>/dev/null"], "name": "x"}`,
+		`{"run": {"shell": "{{command}}", "wait": true}, "name": "x"}`,
+		`{"all": [{"a": 1}, {"line": "nice {{command}}"}]}`,
+	} {
+		tg := target(t, "claude", "/opt/hs2")
+		tg.Hooks.Entry = entry
+		const text = "{\n  \"x\": 1\n}\n"
+		if err := os.WriteFile(tg.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		first := tg.apply(t, true)
+		tg.want(t, Installed)
+		if again := tg.apply(t, true); again != first {
+			t.Errorf("%s: a second installation: %s", entry, cmp.Diff(first, again))
+		}
+		tg.Command[0] = "/opt/hermes-supervisor"
+		tg.want(t, Stale)
+		tg.apply(t, true)
+		tg.want(t, Installed)
+		if got := tg.apply(t, false); got != text {
+			t.Errorf("%s left %s", entry, got)
+		}
+	}
+}
+
+// Of a program that was renamed, or that has a newline in a path, the hooks are found again: no event has two.
+func TestHooksOfARenamedProgramAreReplaced(t *testing.T) {
+	t.Parallel()
+	for name, s := range settings {
+		tg := target(t, s.agent, "/opt/hs2")
+		tg.Command = []string{"/opt/hs2", "--home", "/a\n\n# b\n", "hook", s.agent}
+		if err := os.WriteFile(tg.Path, []byte(s.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tg.apply(t, true)
+		tg.want(t, Installed)
+		other := tg
+		other.Command = []string{"/opt/hermes-supervisor", "hook", s.agent}
+		other.want(t, Stale)
+		other.apply(t, true)
+		other.want(t, Installed)
+		tg.apply(t, true)
+		if got := tg.apply(t, false); got != s.text {
+			t.Errorf("%s: %s", name, cmp.Diff(s.text, got))
+		}
+	}
+}
+
 // Remarks that a person put around ours stay when ours go.
 func TestRemarksAroundOursStay(t *testing.T) {
 	t.Parallel()
@@ -253,6 +343,24 @@ func TestARemarkOrANullIsNotLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		if changes, err := tg.changes(install); err == nil || !strings.Contains(err.Error(), "by hand") {
+			t.Errorf("%s: %q, %v", text, changes, err)
+		}
+	}
+}
+
+// What is of another form than a list of hooks has none of ours in it.
+func TestUninstallLeavesSettingsOfAnotherFormAlone(t *testing.T) {
+	t.Parallel()
+	for text, agent := range map[string]string{
+		`{"hooks": {"Stop": {}}}`: "claude", `{"hooks": {"Stop": "x"}}`: "claude", `{"hooks": []}`: "claude", `{"hooks": null}`: "claude",
+		"hooks:\n  pre_llm_call: x\n": "hermes", "hooks: [x]\n": "hermes", "hooks: {pre_llm_call: {}}\n": "hermes",
+	} {
+		tg := target(t, agent, "/opt/hermes-supervisor")
+		if err := os.WriteFile(tg.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tg.want(t, Missing)
+		if changes, err := tg.Uninstall(); err != nil || len(changes) > 0 {
 			t.Errorf("%s: %q, %v", text, changes, err)
 		}
 	}

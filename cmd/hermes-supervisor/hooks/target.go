@@ -9,9 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/fsstate"
@@ -72,29 +70,37 @@ func (t Target) changes(install bool) ([]Change, error) {
 }
 
 func (t Target) edit(before []byte, install bool) ([]byte, error) {
-	entry, err := t.Entry()
+	p, err := t.plan(install)
 	if err != nil {
 		return nil, err
 	}
-	p := plan{events: t.Hooks.Events(), entry: entry, ours: t.ours, install: install}
 	if t.Hooks.Format == config.HooksYAML {
 		return editYAML(before, p)
 	}
 	return editJSON(before, p)
 }
 
-// Entry is what stands in an event's list.
-func (t Target) Entry() (any, error) {
-	command, err := json.Marshal(ShellLine(t.Command))
+func (t Target) plan(install bool) (plan, error) {
+	form, err := t.form()
 	if err != nil {
-		return nil, err
+		return plan{}, err
 	}
-	text := strings.Replace(t.Hooks.Entry, "{{command}}", string(command[1:len(command)-1]), 1)
-	var entry any
-	if err := json.Unmarshal([]byte(text), &entry); err != nil {
+	ours := hook{agent: t.Agent, form: form, shape: innermost(form)}
+	return plan{events: t.Hooks.Events(), entry: fill(form, ShellLine(t.Command)), ours: ours.is, install: install}, nil
+}
+
+// form is an event's entry, with the hole for the command line.
+func (t Target) form() (form any, err error) {
+	if err := json.Unmarshal([]byte(t.Hooks.Entry), &form); err != nil {
 		return nil, fmt.Errorf("entry of agent %s: %w", t.Agent, err)
 	}
-	return entry, nil
+	return form, nil
+}
+
+// Entry is what stands in an event's list.
+func (t Target) Entry() (any, error) {
+	p, err := t.plan(true)
+	return p.entry, err
 }
 
 // Settings is a settings file with nothing but our hooks, on one line.
@@ -117,28 +123,6 @@ func (t Target) Snippet() (string, error) {
 	return string(text), err
 }
 
-// ours tells whether a command line is that of a hook of ours, of this agent, wherever the program lies.
-func (t Target) ours(command string) bool {
-	line := ShellLine(t.Command)
-	if command == line || strings.HasSuffix(command, " "+line) {
-		return true
-	}
-	hook := regexp.MustCompile(`(^|[/\\'"\s])hermes-supervisor(\.exe)?['"]?(\s.*)?\shook ` + regexp.QuoteMeta(t.Agent) + `$`)
-	return hook.MatchString(command)
-}
-
-// ShellLine is a command line for a shell, and for what splits as one.
-func ShellLine(argv []string) string {
-	plain := regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-	words := make([]string, len(argv))
-	for i, word := range argv {
-		if words[i] = word; !plain.MatchString(word) {
-			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
-}
-
 // Status tells for each event whether our hook is there.
 func (t Target) Status() (map[string]State, error) {
 	states := map[string]State{}
@@ -153,7 +137,7 @@ func (t Target) Status() (map[string]State, error) {
 	if err != nil {
 		return nil, err
 	}
-	entry, err := t.Entry()
+	p, err := t.plan(true)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +145,6 @@ func (t Target) Status() (map[string]State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", t.Path, err)
 	}
-	p := plan{entry: entry, ours: t.ours}
 	events, _ := tree["hooks"].(map[string]any)
 	for _, event := range t.Hooks.Events() {
 		states[event] = p.state(events[event])
