@@ -212,6 +212,9 @@ func ownPath() (string, error) {
 
 // changeHooks makes the changes and tells what came of them.
 func (a *app) changeHooks(t hooks.Target, plan func() ([]hooks.Change, error), state hooks.State) error {
+	if err := t.Sweep(); err != nil {
+		return err
+	}
 	changes, err := plan()
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func (t Target) fileChanges(install bool) ([]Change, error) {
 func (t Target) fileState() (State, error) {
 	states := map[string]State{}
 	for path, want := range t.Files() {
-		now, _, err := fsstate.ReadFile(path, maxSettings)
+		now, _, err := fsstate.ReadUserFile(path, maxSettings)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			states[path] = Missing
@@ -63,6 +63,23 @@ func (t Target) fileState() (State, error) {
 		}
 	}
 	return Overall(states), nil
+}
+
+// Sweep removes what changes that were killed have left beside the files.
+func (t Target) Sweep() error {
+	paths := []string{t.Path}
+	if t.Hooks.Format == config.HooksFiles {
+		paths = slices.Collect(maps.Keys(t.Files()))
+	}
+	for _, path := range paths {
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target
+		}
+		if err := fsstate.RemoveLeftovers(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Tidy removes the folders of a plugin of ours that have become empty.

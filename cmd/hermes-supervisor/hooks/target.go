@@ -177,7 +177,7 @@ func readSettings(path string) (target string, text []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	text, _, err = fsstate.ReadFile(target, maxSettings)
+	text, _, err = fsstate.ReadUserFile(target, maxSettings)
 	if err == nil && text == nil {
 		text = []byte{}
 	}
@@ -200,5 +200,5 @@ func Apply(c Change) error {
 			return err
 		}
 	}
-	return fsstate.ReplaceFile(c.Path, c.After, 0o600)
+	return fsstate.ReplaceUserFile(c.Path, c.After, 0o600)
 }
