@@ -3,8 +3,6 @@ package hooks
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -32,16 +30,20 @@ func (t Target) fileChanges(install bool) ([]Change, error) {
 	var changes []Change
 	files := t.Files()
 	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if !install && dangling(path) {
+			changes = append(changes, Change{Path: path})
+			continue
+		}
 		target, now, err := readSettings(path)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		c := Change{Path: target, Before: now}
-		if install {
-			c.After = files[path]
-		}
-		if (c.Before == nil) != (c.After == nil) || !bytes.Equal(c.Before, c.After) {
-			changes = append(changes, c)
+		case install && (now == nil || !bytes.Equal(now, files[path])):
+			changes = append(changes, Change{Path: target, Before: now, After: files[path]})
+		case !install && now != nil:
+			// Of a link what is taken away is the link: left alone, it would lead nowhere, and the file that it leads to
+			// is kept elsewhere by a person.
+			changes = append(changes, Change{Path: path, Before: now})
 		}
 	}
 	return changes, nil
@@ -50,12 +52,12 @@ func (t Target) fileChanges(install bool) ([]Change, error) {
 func (t Target) fileState() (State, error) {
 	states := map[string]State{}
 	for path, want := range t.Files() {
-		now, _, err := fsstate.ReadUserFile(path, maxSettings)
+		_, now, err := readSettings(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			states[path] = Missing
 		case err != nil:
 			return "", err
+		case now == nil:
+			states[path] = Missing
 		case bytes.Equal(now, want):
 			states[path] = Installed
 		default:
@@ -82,16 +84,23 @@ func (t Target) Sweep() error {
 	return nil
 }
 
-// Tidy removes the folders of a plugin of ours that have become empty.
+// Tidy removes the folders of a plugin of ours that have become empty: one of our name, and what is below it. Folders above
+// the plugin's are never ours.
 func (t Target) Tidy() {
 	if t.Hooks.Format != config.HooksFiles {
 		return
 	}
 	for path := range t.Files() {
-		for dir := filepath.Dir(path); strings.Contains(dir, config.OurFolder); dir = filepath.Dir(dir) {
-			if os.Remove(dir) != nil { // not empty: nobody else's files go
+		for dir := filepath.Dir(path); t.inOurFolder(dir); dir = filepath.Dir(dir) {
+			info, err := os.Lstat(dir)
+			if err != nil || !info.IsDir() || os.Remove(dir) != nil { // a person's link, or not empty: nobody else's files go
 				break
 			}
 		}
 	}
+}
+
+func (t Target) inOurFolder(dir string) bool {
+	below, err := filepath.Rel(filepath.Dir(t.Path), dir)
+	return err == nil && filepath.IsLocal(below) && slices.Contains(strings.Split(below, string(filepath.Separator)), config.OurFolder)
 }

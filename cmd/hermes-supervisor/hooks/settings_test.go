@@ -478,6 +478,88 @@ func TestPluginFilesComeAndGo(t *testing.T) {
 	}
 }
 
+// A person may keep the plugin's file elsewhere and link it: the link goes, and nothing stands in the way of the next time.
+func TestALinkedPluginFileLeavesNoLinkToNothing(t *testing.T) {
+	t.Parallel()
+	tg := target(t, "opencode", "/opt/hermes-supervisor")
+	kept := filepath.Join(t.TempDir(), "p.js")
+	link := filepath.Join(tg.Path, "plugin", "hermes-supervisor.js")
+	if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kept, []byte("// old"), 0o664); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(kept, link); err != nil {
+		t.Skip(err)
+	}
+	tg.want(t, Stale)
+	apply := func(install bool) {
+		t.Helper()
+		changes, err := tg.changes(install)
+		if err != nil || len(changes) != 1 {
+			t.Fatal(changes, err)
+		}
+		if err := Apply(changes[0]); err != nil {
+			t.Fatal(err)
+		}
+		tg.want(t, map[bool]State{true: Installed, false: Missing}[install])
+	}
+	apply(true)
+	if text, err := os.ReadFile(kept); err != nil || string(text) == "// old" {
+		t.Errorf("the link was not followed: %q, %v", text, err)
+	}
+	apply(false)
+	if _, err := os.Lstat(link); err == nil {
+		t.Error("the link stays")
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("a person's own file: %v", err)
+	}
+	apply(true)
+	apply(false)
+	// A link that an older version of ours left.
+	if err := os.Symlink(filepath.Join(tg.Path, "none"), link); err != nil {
+		t.Fatal(err)
+	}
+	apply(false)
+	apply(true)
+}
+
+// Only a folder that has our name, and what is below it, is ours to remove.
+func TestEmptyFoldersOfAPersonStay(t *testing.T) {
+	t.Parallel()
+	for settings, ours := range map[string]string{
+		"hermes-supervisor-conf/oc":    "",
+		"hermes-supervisor/oc":         "",
+		"hermes-supervisor-conf":       "",
+		"plugins/my-hermes-supervisor": "",
+		"plugins/hermes-supervisor":    "plugins/hermes-supervisor",
+	} {
+		root := t.TempDir()
+		tg := target(t, "opencode", "/opt/hermes-supervisor")
+		tg.Path = filepath.Join(root, filepath.FromSlash(settings))
+		if err := os.MkdirAll(filepath.Join(tg.Path, "plugin"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		tg.Tidy()
+		if _, err := os.Stat(tg.Path); (err == nil) != (ours == "") {
+			t.Errorf("%s: %v", settings, err)
+		}
+		if _, err := os.Stat(filepath.Dir(tg.Path)); err != nil {
+			t.Errorf("%s: %v", settings, err)
+		}
+	}
+	tg := target(t, "goose", "/opt/hermes-supervisor")
+	if err := os.Symlink(t.TempDir(), tg.Path); err != nil {
+		t.Skip(err)
+	}
+	tg.Tidy()
+	if _, err := os.Lstat(tg.Path); err != nil {
+		t.Errorf("a person's link: %v", err)
+	}
+}
+
 // Every event of a preset with files of its own is one that these files report.
 func TestPluginsReportEveryEventOfTheirPreset(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ const (
 // Change is what one file is to become.
 type Change struct {
 	Path          string
-	Before, After []byte // nil: the file is not there
+	Before, After []byte // nil: the file is not there. Both nil: a link that leads to no file, which goes
 }
 
 // maxSettings bounds a settings file, in bytes.
@@ -169,7 +169,7 @@ func Overall(states map[string]State) State {
 func readSettings(path string) (target string, text []byte, err error) {
 	target, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, lerr := os.Lstat(path); lerr == nil {
+		if dangling(path) {
 			return "", nil, fmt.Errorf("%s is a link that leads to no file", path)
 		}
 		return path, nil, nil
@@ -184,8 +184,18 @@ func readSettings(path string) (target string, text []byte, err error) {
 	return target, text, err
 }
 
+// dangling tells whether a path is a link that leads to no file.
+func dangling(path string) bool {
+	_, linkErr := os.Lstat(path)
+	_, err := os.Stat(path)
+	return linkErr == nil && errors.Is(err, fs.ErrNotExist)
+}
+
 // Apply makes a change, if the file is still what it was made for: the agent writes it too.
 func Apply(c Change) error {
+	if c.Before == nil && c.After == nil && dangling(c.Path) {
+		return os.Remove(c.Path)
+	}
 	_, now, err := readSettings(c.Path)
 	switch {
 	case err != nil:
