@@ -126,9 +126,14 @@ func word(s string) string {
 	return "'" + s + "'"
 }
 
-// remedy is what would change a decision, with the session's own key in the commands that it names.
-func remedy(r policy.Reason, session string) string {
-	return strings.ReplaceAll(r.Remedy(), "KEY", word(session))
+// remedy is what would change a decision about a turn, with the session's own key in the commands that it names. agent is
+// what the turn's record names.
+func remedy(r policy.Reason, session, agent string) string {
+	text := r.Remedy()
+	if name := wrapperOf(session); name != "" && agent == "" {
+		text = strings.ReplaceAll(text, "`turn resume KEY`", "`turn resume KEY --agent "+name+"`")
+	}
+	return strings.ReplaceAll(text, "KEY", word(session))
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

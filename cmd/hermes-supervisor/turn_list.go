@@ -53,7 +53,7 @@ func jsonOf(v turn.View) turnJSON {
 		Owner: t.Owner, Verdict: v.Owner.Verdict.String(), Why: v.Owner.Why, KeeperAlive: v.Keeper.Verdict.String(), Verified: t.Verified,
 		Decision: decisionJSON{
 			Action: v.Decision.Action, Reason: v.Decision.Reason, Text: v.Decision.Reason.Text(),
-			Remedy: remedy(v.Decision.Reason, t.Session), Attempt: v.Decision.Attempt, At: v.Decision.At,
+			Remedy: remedy(v.Decision.Reason, t.Session, t.Agent), Attempt: v.Decision.Attempt, At: v.Decision.At,
 		},
 	}
 	if !t.Reported() {

@@ -100,7 +100,7 @@ func (a *app) resumeOne(cmd *cobra.Command, r *room, f *runFlags, key string, ar
 	name := f.agent
 	if name == "" && len(argv) == 0 {
 		if name = t.Agent; name == "" {
-			return &turn.UsageError{Problem: fmt.Sprintf("session %s was run with a command line of its own: give it again after --", label(t.Session))}
+			return ownCommandLine(t.Session)
 		}
 	}
 	agent, err := r.choose(name, argv)
@@ -113,4 +113,13 @@ func (a *app) resumeOne(cmd *cobra.Command, r *room, f *runFlags, key string, ar
 	return a.keep(cmd, r, f, turn.Request{
 		Session: t.Session, Source: t.Source, Agent: agent, AutoContinue: true, Fresh: true, Cwd: t.Cwd,
 	})
+}
+
+// ownCommandLine says how a turn goes on whose record names no agent.
+func ownCommandLine(session string) error {
+	problem := fmt.Sprintf("session %s was run with a command line of its own: ", label(session))
+	if name := wrapperOf(session); name != "" {
+		return &turn.UsageError{Problem: problem + fmt.Sprintf("`%s=%s hermes-supervisor %s …` gives it again, or --agent %[3]s goes on without its arguments", turn.SessionVar, word(session), name)}
+	}
+	return &turn.UsageError{Problem: problem + "give it again after --"}
 }

@@ -214,7 +214,7 @@ func (a *app) keep(cmd *cobra.Command, r *room, f *runFlags, req turn.Request) e
 	a.code = codeOf(out)
 	described := describeOutcome(out, a.code)
 	if !a.json || a.jsonLine(described) != nil {
-		a.tell(out)
+		a.tell(out, req.Agent.Name)
 	}
 	if err := a.writeOutcome(f.outcome, described); err != nil {
 		f.outcome = "" // it cannot be written, so the error cannot be written there either
@@ -257,7 +257,7 @@ func codeOf(o turn.Outcome) int {
 }
 
 // tell says in one line what the agent's own output does not.
-func (a *app) tell(o turn.Outcome) {
+func (a *app) tell(o turn.Outcome, agent string) {
 	if o.State == turn.Concluded && !o.Replayed {
 		return
 	}
@@ -265,7 +265,7 @@ func (a *app) tell(o turn.Outcome) {
 	if o.Detail != "" {
 		line += " (" + o.Detail + ")"
 	}
-	if remedy := remedy(o.Reason, o.Session); remedy != "" && o.State != turn.Concluded && o.State != turn.Interrupted {
+	if remedy := remedy(o.Reason, o.Session, agent); remedy != "" && o.State != turn.Concluded && o.State != turn.Interrupted {
 		line += "; " + remedy
 	}
 	a.say("session %s %s: %s", label(o.Session), o.State, line)

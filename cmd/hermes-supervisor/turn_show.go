@@ -129,7 +129,7 @@ does not hold decides; those after it tell what else would stand in the way.`,
 				return err
 			}
 			fmt.Fprintf(a.stdout, "\n%s: %s\n", decision.Action, decision.Reason.Text())
-			if remedy := remedy(decision.Reason, v.Turn.Session); remedy != "" {
+			if remedy := remedy(decision.Reason, v.Turn.Session, v.Turn.Agent); remedy != "" {
 				fmt.Fprintf(a.stdout, "to change it: %s\n", remedy)
 			}
 			return nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -111,23 +112,43 @@ func (a *app) protect(name, program string, call *wrap.Call, input []byte) error
 		agent.Own.ID = turn.NewSessionID()
 	}
 	agent.Own.Chosen = agent.Own.Chosen && agent.Own.ID != ""
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	req := turn.Request{Prompt: call.Prompt, HasPrompt: true, Agent: agent, AutoContinue: true, Input: input, Cwd: cwd}
+	req.Session = wrapSession(r.Room, name, call.Session, req)
 	cmd := &cobra.Command{}
 	cmd.SetContext(context.Background())
-	return a.keep(cmd, r, &runFlags{drain: defaultDrain}, turn.Request{
-		Session: wrapSession(name, agent.Own.ID), Prompt: call.Prompt, HasPrompt: true, Agent: agent, AutoContinue: true, Input: input,
-	})
+	return a.keep(cmd, r, &runFlags{drain: defaultDrain}, req)
 }
 
-// wrapSession is the key of the session: a caller's own, or one of the agent's id. What a keeper has told the agent that
-// calls this is the key of another turn.
-func wrapSession(name, id string) string {
+// wrapSession is the key of the session: a caller's own, or one of the agent's id, which the command line names or we choose.
+// What a keeper has told the agent that calls this is the key of another turn. Where the command line names no session, the
+// same one given again after the death of its keeper is the same turn, and not a second agent beside the first.
+func wrapSession(r *turn.Room, name, named string, req turn.Request) string {
 	if key := os.Getenv(turn.SessionVar); key != "" && os.Getenv(ident.InstanceVar) == "" {
 		return key
 	}
-	if id == "" || !utf8.ValidString(id) {
-		id = ident.NewInstance()
+	if named != "" && utf8.ValidString(named) {
+		return name + ":" + named
 	}
-	return name + ":" + id
+	if key := r.Lost(name+":", req); key != "" {
+		return key
+	}
+	if id := req.Agent.Own.ID; id != "" && named == "" {
+		return name + ":" + id
+	}
+	return name + ":" + ident.NewInstance()
+}
+
+// wrapperOf is the preset whose wrapper has made a key, "" for any other key.
+func wrapperOf(key string) string {
+	name, _, found := strings.Cut(key, ":")
+	if !found || !slices.Contains(wrapped(), name) {
+		return ""
+	}
+	return name
 }
 
 // asItIs runs a command line that has no turn in it in our place.
@@ -209,7 +230,8 @@ its output and exit code are %[1]s's, and after a crash it goes on in the same s
 run as it is, and one line on stderr says so. hermes-supervisor agents show %[1]s says how the command line is read.
 
 The session's key is "%[1]s:" and %[1]s's own id of the session, where that is known at the start, or HERMES_SUPERVISOR_SESSION.
-The arguments are in no record: after a kill of hermes-supervisor itself, give the same command line and the same key again.`, name),
+The arguments are in no record: after a kill of hermes-supervisor itself, give the same command line again, in the same folder
+or with that variable set to the key, which turn list shows.`, name),
 			DisableFlagParsing: true,
 			RunE:               func(_ *cobra.Command, args []string) error { return a.wrap(name, args) },
 		})
