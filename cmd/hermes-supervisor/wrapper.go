@@ -35,6 +35,14 @@ func wrapped() []string {
 	return slices.DeleteFunc(agents.Names(), func(name string) bool { return name == "hermes-argv" })
 }
 
+// typed is an agent's command line as its user typed it.
+type typed struct {
+	*app
+
+	name, program string
+	args          []string
+}
+
 // wrap runs an agent's own command line: protected, if there is a turn in it.
 func (a *app) wrap(name string, args []string) error {
 	a.json = false // a --json in it is the agent's
@@ -46,41 +54,36 @@ func (a *app) wrap(name string, args []string) error {
 	if err != nil {
 		return err
 	}
-	program := c.Command[0]
-	if _, err := exec.LookPath(program); err != nil && !errors.Is(err, exec.ErrDot) {
-		return &turn.UsageError{Problem: fmt.Sprintf("run %s: no such program", program)}
+	t := &typed{app: a, name: name, program: c.Command[0], args: args}
+	if _, err := exec.LookPath(t.program); err != nil && !errors.Is(err, exec.ErrDot) {
+		return &turn.UsageError{Problem: fmt.Sprintf("run %s: no such program", t.program)}
 	}
 	if c.Wrap == nil {
-		return a.asItIs(name, program, args, &wrap.NotATurn{Why: "how its command line is read is not configured"})
+		return t.asItIs(&wrap.NotATurn{Why: "how its command line is read is not configured"}, nil)
 	}
 	call, why := wrap.Read(*c.Wrap, args, !a.stdinIsTerminal(), turn.Literal)
 	if why != nil {
-		return a.asItIs(name, program, args, why)
+		return t.asItIs(why, nil)
 	}
 	if call.PromptFile != "" {
 		if call.Prompt, why = readPromptFile(call.PromptFile); why != nil {
-			return a.asItIs(name, program, args, why)
+			return t.asItIs(why, nil)
 		}
 	}
-	var input []byte
-	switch {
-	case call.FromStdin:
-		data, err := a.readInput(fsstate.MaxRecord, 0)
-		if err != nil {
-			return err
+	var read []byte
+	if call.FromStdin {
+		if read, err = a.readInput(fsstate.MaxRecord, 0); err != nil {
+			return t.asItIs(&wrap.NotATurn{Why: err.Error()}, read)
 		}
-		if len(data) == 0 {
-			return a.asItIs(name, program, args, &wrap.NotATurn{Why: "its prompt is empty"})
+		switch {
+		case len(read) == 0:
+			return t.asItIs(&wrap.NotATurn{Why: "its prompt is empty"}, nil)
+		case len(read) > fsstate.MaxRecord:
+			return t.asItIs(&wrap.NotATurn{Why: fmt.Sprintf("its prompt of more than %d bytes does not fit a record", fsstate.MaxRecord)}, read)
 		}
-		call.Prompt = string(data)
-	case !utf8.ValidString(call.Prompt):
-		return a.asItIs(name, program, args, &wrap.NotATurn{Why: "its prompt is not valid UTF-8"})
-	case call.Beside && !a.stdinIsTerminal():
-		if input, err = a.readInput(maxBeside, besideWait); err != nil {
-			return err
-		}
+		call.Prompt = string(read)
 	}
-	return a.protect(name, program, call, input)
+	return t.protect(call, read)
 }
 
 // maxBeside is how much may stand beside a prompt: it is in no record, so more than fits one.
@@ -89,23 +92,23 @@ const maxBeside = 16 << 20
 // besideWait is how long a stdin that nobody may ever write to is waited for, as the agents do it.
 const besideWait = 3 * time.Second
 
-// protect runs the turn that was found.
-func (a *app) protect(name, program string, call *wrap.Call, input []byte) error {
+// protect runs the turn that was found. read is what was read of stdin to find it.
+func (a *typed) protect(call *wrap.Call, read []byte) error {
 	r, err := a.open()
 	if err != nil {
 		return err
 	}
 	defer r.Store.Close() //nolint:errcheck // a directory handle
-	agent, err := r.agent(name)
+	agent, err := r.agent(a.name)
 	if err != nil {
 		return err
 	}
 	// Its arguments are in no record, so that run could only continue it without them: the record names no agent.
 	agent.Name = ""
-	agent.Command = append([]string{program}, call.Command...)
-	agent.Resume = append([]string{program}, call.Resume...)
+	agent.Command = append([]string{a.program}, call.Command...)
+	agent.Resume = append([]string{a.program}, call.Resume...)
 	if call.First != nil {
-		agent.First = append([]string{program}, call.First...)
+		agent.First = append([]string{a.program}, call.First...)
 	}
 	agent.Own.ID = call.Session
 	if call.Chosen {
@@ -116,8 +119,19 @@ func (a *app) protect(name, program string, call *wrap.Call, input []byte) error
 	if err != nil {
 		return err
 	}
-	req := turn.Request{Prompt: call.Prompt, HasPrompt: true, Agent: agent, AutoContinue: true, Input: input, Cwd: cwd}
-	req.Session = wrapSession(r.Room, name, call.Session, req)
+	req := turn.Request{Prompt: call.Prompt, HasPrompt: true, Agent: agent, AutoContinue: true, Cwd: cwd}
+	if why := req.Unfit(); why != "" {
+		return a.asItIs(&wrap.NotATurn{Why: why}, read)
+	}
+	if call.Beside && !a.stdinIsTerminal() {
+		if req.Input, err = a.readInput(maxBeside, besideWait); err != nil {
+			return a.asItIs(&wrap.NotATurn{Why: err.Error()}, req.Input)
+		}
+		if len(req.Input) > maxBeside {
+			return a.asItIs(&wrap.NotATurn{Why: fmt.Sprintf("more than %d bytes stand beside its prompt", maxBeside)}, req.Input)
+		}
+	}
+	req.Session = wrapSession(r.Room, a.name, call.Session, req)
 	cmd := &cobra.Command{}
 	cmd.SetContext(context.Background())
 	return a.keep(cmd, r, &runFlags{drain: defaultDrain}, req)
@@ -151,14 +165,46 @@ func wrapperOf(key string) string {
 	return name
 }
 
-// asItIs runs a command line that has no turn in it in our place.
-func (a *app) asItIs(name, program string, args []string, why *wrap.NotATurn) error {
+// asItIs runs a command line that has no turn in it in our place. read is what was read of its stdin, which it gets too.
+func (a *typed) asItIs(why *wrap.NotATurn, read []byte) error {
 	if !why.Silent {
-		a.say("%s: this run is not protected: %s", name, printable(why.Why))
+		a.say("%s: this run is not protected: %s", a.name, printable(why.Why))
 	}
-	code, err := process.Become(program, args)
+	var stdin *os.File // nothing was read: ours
+	if len(read) > 0 {
+		f, remove, err := a.rewound(read)
+		if err != nil {
+			return err
+		}
+		defer remove()
+		stdin = f
+	}
+	code, err := process.Become(a.program, a.args, stdin)
 	a.code = code
 	return err
+}
+
+// rewound is stdin from its beginning, in a file that is gone when it is closed: an agent reads to the end before it begins,
+// so that it misses nothing by having to wait for it.
+func (a *app) rewound(read []byte) (_ *os.File, remove func(), err error) {
+	f, err := os.CreateTemp("", "hermes-supervisor-stdin-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	name := f.Name()
+	remove = func() { _ = f.Close() }
+	if os.Remove(name) != nil { // Windows keeps a file that is open
+		remove = func() { _ = f.Close(); _ = os.Remove(name) }
+	}
+	_, err = io.Copy(f, io.MultiReader(bytes.NewReader(read), a.stdin))
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("hand on stdin: %w", err)
+	}
+	return f, remove, nil
 }
 
 func readPromptFile(path string) (string, *wrap.NotATurn) {
@@ -178,7 +224,8 @@ func (a *app) stdinIsTerminal() bool {
 	return ok && process.IsTerminal(f)
 }
 
-// readInput is what stdin holds. With a limit to the wait, a stdin from which nothing has come by then holds nothing.
+// readInput is what stdin holds; one byte above the limit is read of more. With a limit to the wait, a stdin from which nothing
+// has come by then holds nothing.
 func (a *app) readInput(limit int, wait time.Duration) ([]byte, error) {
 	type read struct {
 		data []byte
@@ -210,10 +257,7 @@ func (a *app) readInput(limit int, wait time.Duration) ([]byte, error) {
 	}
 	got := <-done
 	if got.err != nil {
-		return nil, &turn.UsageError{Problem: "read stdin: " + got.err.Error()}
-	}
-	if len(got.data) > limit {
-		return nil, &turn.UsageError{Problem: fmt.Sprintf("read stdin: more than %d bytes", limit)}
+		return got.data, fmt.Errorf("read its stdin: %w", got.err)
 	}
 	return got.data, nil
 }

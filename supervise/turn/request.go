@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -136,6 +137,29 @@ func (r Request) check() error {
 	}
 	return nil
 }
+
+// Unfit tells why the agent can take a prompt that can be neither recorded nor repeated with a note before it, in words that
+// suit people who have typed the agent's own command line; "" where it can be.
+func (r Request) Unfit() string {
+	text, err := json.Marshal(r.Prompt)
+	switch {
+	case !utf8.ValidString(r.Prompt):
+		return "its prompt is not valid UTF-8"
+	case err != nil || len(text) > fsstate.MaxRecord-fsstate.Room-recordRoom:
+		return fmt.Sprintf("its prompt of %d bytes does not fit a record", len(r.Prompt))
+	}
+	for _, argv := range [][]string{r.Agent.First, r.Agent.Command, r.Agent.Resume} {
+		for _, arg := range argv {
+			if strings.Contains(arg, "{{prompt}}") && len(r.Prompt)+noteRoom > maxArgument {
+				return fmt.Sprintf("with its prompt of %d bytes an argument has no room for what is said to a continuation", len(r.Prompt))
+			}
+		}
+	}
+	return ""
+}
+
+// recordRoom is what a new record has beside its prompt, with room to spare.
+const recordRoom = 8 << 10
 
 var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{[a-z_]+\}\}`) })
 
