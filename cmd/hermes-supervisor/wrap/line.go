@@ -101,6 +101,7 @@ func (l *line) read(args []string) *NotATurn {
 			return why
 		}
 		if head > 0 {
+			l.notice(flag)
 			l.take(flag, arg, head)
 			continue
 		}
@@ -216,9 +217,8 @@ func (l *line) flag(flag, arg string) {
 	l.add(arg, 0, r)
 }
 
-// take is the value of a flag, in arg behind head.
+// take is the value of a flag that was noticed, in arg behind head.
 func (l *line) take(flag, arg string, head int) {
-	l.notice(flag)
 	w, v := l.grammar, arg[head:]
 	r := flagged
 	switch {
