@@ -23,7 +23,8 @@ type Wrap struct {
 	PromptFlags     []string `toml:"prompt_flags"`
 	PromptFileFlags []string `toml:"prompt_file_flags"`
 	// StartFlags have the id of a new session as their value, ResumeFlags that of one that is gone on with (or nothing);
-	// LastFlags take no value and go on with one. With these two a continuation runs the same command line once more.
+	// LastFlags take no value and go on with one. With these two a continuation runs the same command line once more; with a
+	// StartFlag beside them (a fork) it goes on with the new session, without any of these.
 	StartFlags  []string `toml:"start_flags"`
 	ResumeFlags []string `toml:"resume_flags"`
 	LastFlags   []string `toml:"last_flags"`

@@ -67,6 +67,9 @@ func (l *line) settle(piped bool) *NotATurn {
 	if l.starts > 1 || l.starts == 1 && c.Session == "" {
 		return notATurn("its session has an empty id, or two")
 	}
+	if l.starts == 1 && l.joined { // a continuation could not leave it out alone
+		return notATurn("a flag that chooses its session stands in one word with another")
+	}
 	switch {
 	case l.prompts == 1 && c.FromStdin, l.prompts == 1 && c.PromptFile != "":
 	case l.prompts == 1 && c.Prompt == "":
@@ -90,7 +93,9 @@ func (l *line) settle(piped bool) *NotATurn {
 	if c.FromStdin && !piped {
 		return notATurn("its prompt comes from the terminal")
 	}
-	l.repeat = l.repeat || l.resumes
+	// A new session that is begun out of another (a fork) exists when that has been done, and is the one to go on with: the
+	// same command line would be refused for its id.
+	l.repeat = l.repeat || l.resumes && l.starts == 0
 	c.Chosen = len(w.Choose) > 0 && l.starts == 0 && !l.repeat
 	return nil
 }

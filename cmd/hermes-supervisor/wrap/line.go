@@ -18,6 +18,7 @@ const (
 	promptFile      // the path of a file with it
 	sessionIs       // the id of a new session
 	sessionOf       // the flag before that
+	resuming        // a flag that goes on with a session, or its value
 	terminator      // --
 )
 
@@ -46,6 +47,7 @@ type line struct {
 	resumes  bool // it goes on with a session
 	starts   int  // how many new sessions it names
 	repeat   bool // a continuation is the same command line
+	joined   bool // a flag that chooses the session stands in one word with another
 	awaitID  bool // the next word is a session's id
 }
 
@@ -150,8 +152,11 @@ func (l *line) flagOf(arg string) (flag string, head int, _ *NotATurn) {
 		}
 		return flag, head, l.ends(flag)
 	}
+	chooses := false
 	for at := 1; at < len(arg); at++ {
 		flag = "-" + arg[at:at+1]
+		chooses = chooses || slices.Contains(l.grammar.StartFlags, flag) || l.goesOn(flag)
+		l.joined = l.joined || chooses && at > 1
 		if why := l.ends(flag); why != nil {
 			return flag, 0, why
 		}
@@ -186,13 +191,18 @@ func (l *line) ends(flag string) *NotATurn {
 	return nil
 }
 
+// goesOn tells a flag that goes on with a session.
+func (l *line) goesOn(flag string) bool {
+	return slices.Contains(l.grammar.LastFlags, flag) || slices.Contains(l.grammar.ResumeFlags, flag)
+}
+
 // notice takes in what a flag says by being there.
 func (l *line) notice(flag string) {
 	w := l.grammar
 	switch {
 	case slices.Contains(w.OneShot, flag):
 		l.oneShot = true
-	case slices.Contains(w.LastFlags, flag), slices.Contains(w.ResumeFlags, flag):
+	case l.goesOn(flag):
 		l.resumes = true
 		l.awaitID = false
 	case slices.Contains(w.SessionlessFlags, flag):
@@ -213,6 +223,8 @@ func (l *line) flag(flag, arg string) {
 		r = kept
 	case slices.Contains(w.StartFlags, flag):
 		r = sessionOf
+	case l.goesOn(flag):
+		r = resuming
 	}
 	l.add(arg, 0, r)
 }
@@ -234,8 +246,11 @@ func (l *line) take(flag, arg string, head int) {
 	case slices.Contains(w.StartFlags, flag):
 		l.call.Session, r = v, sessionIs
 		l.starts++
-	case slices.Contains(w.ResumeFlags, flag) && looksLikeID(v):
-		l.call.Session = v
+	case l.goesOn(flag):
+		r = resuming
+		if l.starts == 0 && looksLikeID(v) { // else the new session is the one that counts
+			l.call.Session = v
+		}
 	}
 	l.add(arg, head, r)
 }

@@ -58,6 +58,22 @@ func TestATurnIsFoundInACommandLine(t *testing.T) {
 		},
 		{agent: "claude", name: "a session is gone on with", args: words("-p --resume 0d9f7a55-0000 x"), want: Call{Prompt: "x", Beside: true, Session: "0d9f7a55-0000"}, command: "-p --resume 0d9f7a55-0000 " + p, noteOnly: true},
 		{agent: "claude", name: "the last session", args: words("-p x --continue"), want: Call{Prompt: "x", Beside: true}, command: "-p " + p + " --continue", noteOnly: true},
+		{
+			agent: "claude", name: "a fork under an id of its user's", args: words("-p x --fork-session --session-id 0d9f7a55-0002 --resume 0d9f7a55-0001 --verbose"),
+			want:    Call{Prompt: "x", Beside: true, Session: "0d9f7a55-0002"},
+			command: "-p " + p + " --fork-session --session-id " + id + " --resume 0d9f7a55-0001 --verbose", cont: "--resume " + id + " -p " + p + " --verbose",
+		},
+		{
+			agent: "claude", name: "the same, with = and the id last", args: words("-p -r=0d9f7a55-0001 --fork-session x --session-id=0d9f7a55-0002"),
+			want:    Call{Prompt: "x", Beside: true, Session: "0d9f7a55-0002"},
+			command: "-p -r=0d9f7a55-0001 --fork-session " + p + " --session-id=" + id, cont: "--resume " + id + " -p " + p,
+		},
+		{
+			agent: "claude", name: "a fork of the last session under an id", args: words("-p -c --fork-session --session-id 0d9f7a55-0002 x"),
+			want:    Call{Prompt: "x", Beside: true, Session: "0d9f7a55-0002"},
+			command: "-p -c --fork-session --session-id " + id + " " + p, cont: "--resume " + id + " -p " + p,
+		},
+		{agent: "claude", name: "a fork", args: words("-p x --fork-session --resume 0d9f7a55-0001"), want: Call{Prompt: "x", Beside: true, Session: "0d9f7a55-0001"}, command: "-p " + p + " --fork-session --resume 0d9f7a55-0001", noteOnly: true},
 		{agent: "claude", name: "no session is kept", args: words("-p x --no-session-persistence"), want: Call{Prompt: "x", Beside: true, Chosen: false}, command: "-p " + p + " --no-session-persistence", noteOnly: true},
 		{
 			agent: "claude", name: "a prompt that begins with -", args: []string{"-p", "--", "-x is broken"}, want: Call{Prompt: "-x is broken", Beside: true, Chosen: true},
@@ -115,6 +131,7 @@ func TestATurnIsFoundInACommandLine(t *testing.T) {
 
 		{agent: "goose", name: "a text", args: []string{"run", "-t", "fix it", "-q"}, want: Call{Prompt: "fix it", Chosen: true}, command: "run -n " + id + " -t " + p + " -q", cont: "run -r -n " + id + " -t " + p + " -q"},
 		{agent: "goose", name: "a name of its user's", args: words("run --name mine-1 -t x"), want: Call{Prompt: "x", Session: "mine-1"}, command: "run --name " + id + " -t " + p, cont: "run -r -n " + id + " -t " + p},
+		{agent: "goose", name: "a name that is gone on with", args: words("run -r --name mine-1 -t x -q"), want: Call{Prompt: "x", Session: "mine-1"}, command: "run -r --name " + id + " -t " + p + " -q", cont: "run -r -n " + id + " -t " + p + " -q"},
 		{agent: "goose", name: "stdin", args: words("run -i -"), piped: true, want: Call{FromStdin: true, Chosen: true}, command: "run -n " + id + " -i -", cont: "run -r -n " + id + " -i -"},
 		{agent: "goose", name: "a file", args: words("run -i plan.md"), want: Call{PromptFile: "plan.md", Chosen: true}, command: "run -n " + id + " -i {{prompt_file}}", cont: "run -r -n " + id + " -i {{prompt_file}}"},
 		{agent: "goose", name: "no session", args: words("run --no-session -t x"), want: Call{Prompt: "x"}, command: "run --no-session -t " + p, noteOnly: true},
@@ -177,6 +194,8 @@ func TestWhatIsNoTurnIsLeftAlone(t *testing.T) {
 		{"claude", []string{"-p", "--input-format", "stream-json"}, true, "--input-format makes it something else than one turn"},
 		{"claude", []string{"-p", "--input-format=stream-json"}, true, "--input-format makes it something else than one turn"},
 		{"claude", []string{"-p", "x", "--session-id", ""}, false, "its session has an empty id, or two"},
+		{"claude", []string{"-cp", "x", "--fork-session", "--session-id", "0d9f7a55-0002"}, false, "a flag that chooses its session stands in one word with another"},
+		{"goose", []string{"run", "-qn", "mine-1", "-t", "x"}, false, "a flag that chooses its session stands in one word with another"},
 		{"claude", []string{"-p", "x", "--model"}, false, "--model has no value"},
 		{"claude", []string{"--help"}, false, "silent"},
 		{"claude", []string{"-pv"}, false, "silent"},

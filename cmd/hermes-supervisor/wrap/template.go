@@ -47,7 +47,7 @@ func (l *line) fill(pieces []piece) []string {
 			if !l.repeat { // there the same command line comes again
 				value = sessionValue
 			}
-		case kept, flagged, word, sessionOf, terminator:
+		case kept, flagged, word, sessionOf, resuming, terminator:
 		}
 		argv = append(argv, l.literal(p.text[:p.head])+value)
 	}
@@ -74,7 +74,7 @@ func (l *line) resume() []string {
 	}
 	at := 0
 	for _, p := range l.pieces {
-		if p.role != sessionOf && p.role != sessionIs {
+		if p.role != sessionOf && p.role != sessionIs && p.role != resuming {
 			pieces = append(pieces, p)
 		}
 		if p.role == word {
