@@ -83,17 +83,15 @@ func (a *app) wrap(name string, args []string) error {
 		}
 		call.Prompt = string(read)
 	}
-	return t.protect(call, read)
+	return t.protect(call, read, time.Duration(c.Wrap.StdinWait))
 }
 
 // maxBeside is how much may stand beside a prompt: it is in no record, so more than fits one.
 const maxBeside = 16 << 20
 
-// besideWait is how long a stdin that nobody may ever write to is waited for, as the agents do it.
-const besideWait = 3 * time.Second
-
-// protect runs the turn that was found. read is what was read of stdin to find it.
-func (a *typed) protect(call *wrap.Call, read []byte) error {
+// protect runs the turn that was found. read is what was read of stdin to find it; wait, how long the agent would wait for what
+// stands beside a prompt there, 0: to its end.
+func (a *typed) protect(call *wrap.Call, read []byte, wait time.Duration) error {
 	r, err := a.open()
 	if err != nil {
 		return err
@@ -124,10 +122,13 @@ func (a *typed) protect(call *wrap.Call, read []byte) error {
 		return a.asItIs(&wrap.NotATurn{Why: why}, read)
 	}
 	if call.Beside && !a.stdinIsTerminal() {
-		if req.Input, err = a.readInput(maxBeside, besideWait); err != nil {
+		req.Input, err = a.readInput(maxBeside, wait)
+		switch {
+		case errors.Is(err, errNothingCame):
+			a.say("%s: nothing came on stdin within %v: going on without it", a.name, wait)
+		case err != nil:
 			return a.asItIs(&wrap.NotATurn{Why: err.Error()}, req.Input)
-		}
-		if len(req.Input) > maxBeside {
+		case len(req.Input) > maxBeside:
 			return a.asItIs(&wrap.NotATurn{Why: fmt.Sprintf("more than %d bytes stand beside its prompt", maxBeside)}, req.Input)
 		}
 	}
@@ -224,8 +225,11 @@ func (a *app) stdinIsTerminal() bool {
 	return ok && process.IsTerminal(f)
 }
 
-// readInput is what stdin holds; one byte above the limit is read of more. With a limit to the wait, a stdin from which nothing
-// has come by then holds nothing.
+// errNothingCame: nobody may ever write to a stdin.
+var errNothingCame = errors.New("nothing came on stdin")
+
+// readInput is what stdin holds; one byte above the limit is read of more. With a limit to the wait, errNothingCame is the answer
+// of a stdin from which nothing has come by then.
 func (a *app) readInput(limit int, wait time.Duration) ([]byte, error) {
 	type read struct {
 		data []byte
@@ -252,7 +256,7 @@ func (a *app) readInput(limit int, wait time.Duration) ([]byte, error) {
 		select {
 		case <-began:
 		case <-timer.C:
-			return nil, nil
+			return nil, errNothingCame
 		}
 	}
 	got := <-done

@@ -36,6 +36,7 @@ func TestWhatIsSaidOfSessionsMustFitTogether(t *testing.T) {
 		{"a flag twice", plain + "[agent.scribe.wrap]\nvalue_flags = [\"-m\"]\nbool_flags = [\"-m\"]", `:5: agent.scribe.wrap.bool_flags: "-m" is in value_flags already`},
 		{"positional", plain + "[agent.scribe.wrap]\npositional = \"promt\"", `:4: agent.scribe.wrap.positional: must be "prompt", "prompts", "other", not "promt" (did you mean "prompt"?)`},
 		{"an id that is not chosen", plain + "[agent.scribe.wrap]\nchoose = [\"--id\"]", `:4: agent.scribe.wrap.choose: has no element {{agent_session}}`},
+		{"a wait that is none", plain + "[agent.scribe.wrap]\nstdin_wait = \"0s\"", `:4: agent.scribe.wrap.stdin_wait: must be above zero, not "0s"`},
 		{"a prompt in resume", plain + "[agent.scribe.wrap]\nresume = [\"{{prompt}}\"]", `:4: agent.scribe.wrap.resume: element 1 "{{prompt}}": has a NUL character, or {{ that is not {{agent_session}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -43,11 +43,13 @@ type Wrap struct {
 	Choose     []string `toml:"choose"`
 	Resume     []string `toml:"resume"`
 	ResumeLast []string `toml:"resume_last"`
-	// ReadsStdin says that the agent reads its stdin, as the prompt or beside one. StdinWord is a prompt that means stdin;
-	// Piped, that a run is a one-shot one when its stdin is no terminal.
-	ReadsStdin bool   `toml:"reads_stdin"`
-	StdinWord  string `toml:"stdin_word"`
-	Piped      bool   `toml:"piped"`
+	// ReadsStdin says that the agent reads its stdin, as the prompt or beside one; StdinWait, how long it waits for the first
+	// byte of what stands beside one, 0: to the end. StdinWord is a prompt that means stdin; Piped, that a run is a one-shot
+	// one when its stdin is no terminal.
+	ReadsStdin bool     `toml:"reads_stdin"`
+	StdinWait  Duration `toml:"stdin_wait,omitzero"`
+	StdinWord  string   `toml:"stdin_word"`
+	Piped      bool     `toml:"piped"`
 }
 
 // What the words of a command line are.
