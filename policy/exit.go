@@ -80,17 +80,18 @@ var launcherSignals = []int{1, 4, 6, 7, 8, 9, 11, 15, 31}
 // said of its turn goes before how its process ended: a process can be killed
 // after its work is done, and Hermes's terminal gateway, Claude Code and Gemini
 // CLI exit 0 in the middle of it (tried). An event that blames others counts
-// only with a failure: its words may be part of an answer.
+// only with a failure, and one that says that the turn never began only with a
+// failure of the agent's own: their words may be part of an answer, and after
+// a refusal nothing is kept of the run.
 func ClassifyExit(e ExitFacts) (Exit, Reason) {
-	failed := e.Signaled || e.Code != 0
 	switch {
 	case e.EndEvent:
 		return ExitConcluded, ReasonEndEvent
-	case e.BusyEvent && failed:
+	case e.BusyEvent && e.refused():
 		return ExitBusy, ReasonBusy
-	case e.RateLimitEvent && failed:
+	case e.RateLimitEvent && (e.Signaled || e.Code != 0) && !e.StopRequested:
 		return ExitRateLimited, ReasonRateLimited
-	case e.UnknownSession && failed && !e.StopRequested && !e.Draining:
+	case e.UnknownSession && e.refused():
 		return ExitUnknownSession, ReasonUnknownSession
 	case e.ErrorEvent:
 		return ExitConcluded, ReasonHandledError
@@ -107,6 +108,13 @@ func ClassifyExit(e ExitFacts) (Exit, Reason) {
 	default:
 		return classifyCode(e)
 	}
+}
+
+// refused tells whether the agent can have turned the work down: it failed, and
+// nobody ended it, neither by a signal nor by an order.
+func (e ExitFacts) refused() bool {
+	bySignal := e.Signaled || e.Code == shellSignalBase+sigint || slices.Contains(launcherSignals, e.Code-shellSignalBase)
+	return e.Code != 0 && !bySignal && !e.StopRequested && !e.Draining && !e.Stalled
 }
 
 // classifyCode: only the exit status is left to go by.

@@ -40,13 +40,21 @@ func TestClassifyExit(t *testing.T) {
 		{"busy", with(ExitFacts{Code: 1}, busy), ExitBusy, ReasonBusy},
 		{"busy goes before the rate limit", with(ExitFacts{Code: 1}, busy, rate), ExitBusy, ReasonBusy},
 		{"words of busy in an answer", with(ExitFacts{}, busy), ExitConcluded, ReasonSucceeded},
-		{"busy, then killed", with(killed, busy), ExitBusy, ReasonBusy},
+		{"words of busy in an answer, then killed", with(killed, busy), ExitCrashed, ReasonKilled},
+		{"words of busy in an answer, then killed behind a launcher", with(ExitFacts{Code: 137}, busy), ExitCrashed, ReasonLauncherSignal},
+		{"stop goes before busy", with(ExitFacts{Code: 75}, busy, stop), ExitInterrupted, ReasonStopRequested},
+		{"drain goes before busy", with(ExitFacts{Code: 75}, busy, drain), ExitDrained, ReasonDrained},
+		{"stall goes before busy", with(ExitFacts{Code: 75}, busy, stall), ExitCrashed, ReasonStalled},
 		{"rate limit", with(ExitFacts{Code: 1}, rate), ExitRateLimited, ReasonRateLimited},
 		{"rate limit told as an error event", with(ExitFacts{Code: 1}, rate, errorEvent), ExitRateLimited, ReasonRateLimited},
+		{"stop goes before the rate limit", with(ExitFacts{Code: 1}, rate, stop), ExitInterrupted, ReasonStopRequested},
+		{"a rate limit waited out for too long", with(killed, rate, stall), ExitRateLimited, ReasonRateLimited},
 		{"words of a rate limit in an answer", with(ExitFacts{}, rate), ExitConcluded, ReasonSucceeded},
 		{"nothing to resume", ExitFacts{Code: 1, UnknownSession: true}, ExitUnknownSession, ReasonUnknownSession},
 		{"nothing to resume, told as an error event", with(ExitFacts{Code: 1, UnknownSession: true}, errorEvent), ExitUnknownSession, ReasonUnknownSession},
 		{"words of it in an answer", ExitFacts{UnknownSession: true}, ExitConcluded, ReasonSucceeded},
+		{"words of it in an answer, then killed", with(ExitFacts{Signaled: true, Signal: 9, UnknownSession: true}), ExitCrashed, ReasonKilled},
+		{"words of it in an answer, then ended behind a launcher", ExitFacts{Code: 143, UnknownSession: true}, ExitCrashed, ReasonLauncherSignal},
 		{"stop goes before a fresh start", with(ExitFacts{Code: 1, UnknownSession: true}, stop), ExitInterrupted, ReasonStopRequested},
 		{"error event", with(ExitFacts{Code: 1}, errorEvent), ExitConcluded, ReasonHandledError},
 		{"error event, then killed", with(killed, errorEvent), ExitConcluded, ReasonHandledError},
@@ -117,6 +125,7 @@ func TestClassifyExitPromises(t *testing.T) {
 			ErrorEvent:     rapid.Bool().Draw(t, "error"),
 			BusyEvent:      rapid.Bool().Draw(t, "busy"),
 			RateLimitEvent: rapid.Bool().Draw(t, "rate"),
+			UnknownSession: rapid.Bool().Draw(t, "unknown"),
 			CrashCodes:     rapid.SliceOfN(rapid.IntRange(0, 256), 0, 3).Draw(t, "crash codes"),
 			ConcludedCodes: rapid.SliceOfN(rapid.IntRange(0, 256), 0, 3).Draw(t, "concluded codes"),
 		}
@@ -130,6 +139,9 @@ func TestClassifyExitPromises(t *testing.T) {
 		}
 		if e.StopRequested && got == ExitCrashed {
 			fail("an interrupt that somebody asked for would be continued")
+		}
+		if (got == ExitBusy || got == ExitUnknownSession) && (e.Signaled || e.Code == 0 || e.StopRequested || e.Draining) {
+			fail("what was done would be taken for a refusal")
 		}
 		asked := e.StopRequested || e.Code == 130 || (e.Signaled && e.Signal == 2)
 		if got == ExitInterrupted && !asked {

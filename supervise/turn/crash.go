@@ -213,8 +213,13 @@ func (j *job) refund(ctx context.Context, e ending, reason policy.Reason) (*Outc
 	if err := j.closeRun(ctx); err != nil {
 		return j.leave(ctx, e, reason, err.Error())
 	}
+	var out *Outcome
 	err := j.insist(ctx, "refund the attempt", func() error {
-		return j.update(ctx, "refund", func(t *fsstate.Turn) error {
+		return j.update(ctx, "refund", func(t *fsstate.Turn) (err error) {
+			if t.Phase == fsstate.PhaseStopping { // asked for while the agent was refused
+				out, err = j.retire(t)
+				return err
+			}
 			if t.Attempts == 0 {
 				j.Room.note(t, "refused", t.Phase, string(reason), nil)
 				return j.Room.files().Delete(t.Session)
@@ -226,6 +231,9 @@ func (j *job) refund(ctx context.Context, e ending, reason policy.Reason) (*Outc
 	})
 	if err != nil && !errors.Is(err, errTaken) {
 		return nil, err
+	}
+	if out != nil {
+		return j.settled(ctx, out, nil)
 	}
 	if j.turn.Attempts == 0 && j.turn.Crash == nil {
 		return j.outcome(Refused, reason, "the agent refused the turn before it began"), nil
