@@ -30,7 +30,11 @@ func (r *room) agentWith(name string, args []string) (turn.Agent, error) {
 	a := turn.Agent{
 		Name: name, Command: c.Argv(c.Command, literal...), Resume: c.Argv(c.Resume, literal...), Env: c.Env, Unset: c.UnsetEnv,
 		CrashExit: c.CrashExit, ConcludedExit: c.ConcludedExit, Unattended: c.Unattended,
-		Own:  turn.OwnSession{Chosen: c.SessionID == config.SessionChosen, UnknownExit: c.UnknownSessionExit, NewID: c.FreshSession == config.FreshNew},
+		Own: turn.OwnSession{Chosen: c.SessionID == config.SessionChosen, UnknownExit: c.UnknownSessionExit, NewID: c.FreshSession == config.FreshNew},
+		OnStderr: turn.OnStderr{
+			Session: slices.Contains(c.StderrEvents, config.StderrSession), UnknownSession: slices.Contains(c.StderrEvents, config.StderrUnknownSession),
+			Busy: slices.Contains(c.StderrEvents, config.StderrBusy), RateLimit: slices.Contains(c.StderrEvents, config.StderrRateLimit),
+		},
 		Stop: stopLadder(c),
 	}
 	if len(args) > 0 {

@@ -164,9 +164,9 @@ func (r *Room) search(instance string, a Agent) (seen, error) {
 		return s, err
 	}
 	s.end, s.failed = matches(e.End, out), matches(e.Error, out)
-	s.busy = matches(e.Busy, out) || matches(e.Busy, errs)
-	s.unknown = matches(a.Own.Unknown, out) || matches(a.Own.Unknown, errs)
-	s.rateLimit = matches(e.RateLimit, out) || matches(e.RateLimit, errs)
+	said := func(re *regexp.Regexp, onStderr bool) bool { return matches(re, errs) || !onStderr && matches(re, out) }
+	s.busy, s.rateLimit = said(e.Busy, a.OnStderr.Busy), said(e.RateLimit, a.OnStderr.RateLimit)
+	s.unknown = said(a.Own.Unknown, a.OnStderr.UnknownSession)
 	return s, nil
 }
 

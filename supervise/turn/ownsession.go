@@ -39,7 +39,11 @@ func (j *job) learnSession(t *fsstate.Turn) (found bool) {
 	if told == nil || t.AgentSession != "" || t.Owner.Instance == "" {
 		return false
 	}
-	for _, suffix := range []string{".out", ".err"} {
+	streams := []string{".out", ".err"}
+	if j.Request.Agent.OnStderr.Session {
+		streams = []string{".err"}
+	}
+	for _, suffix := range streams {
 		if id := j.Room.told(told, t.Owner.Instance+suffix); id != "" {
 			t.AgentSession = id
 			return true

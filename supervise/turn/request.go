@@ -28,6 +28,8 @@ type Agent struct {
 	Env    map[string]string
 	Unset  []string
 	Events Events
+	// OnStderr are the events that are looked for on stderr alone, since the model's answer is on stdout and could hold them.
+	OnStderr OnStderr
 
 	CrashExit, ConcludedExit []int
 
@@ -52,7 +54,7 @@ type OwnSession struct {
 	ID     string         // the id of the first run where it is known already; "" = it is not
 	Chosen bool           // we choose the id: a new UUID for each session
 	Told   *regexp.Regexp // the line in which the agent tells it, in its first group; nil: it tells none
-	// A run that was to resume a session says that there is none by a line on either stream, or by an exit code.
+	// A run that was to resume a session says that there is none by a line of its output, or by an exit code.
 	Unknown     *regexp.Regexp
 	UnknownExit []int
 	// NewID: a session that could not be resumed is started afresh under a new id, since the old one is spoilt.
@@ -62,8 +64,11 @@ type OwnSession struct {
 // Events are the lines of output by which an agent says how its turn stands; nil where it has none.
 type Events struct {
 	End, Error      *regexp.Regexp // stdout
-	Busy, RateLimit *regexp.Regexp // stdout or stderr, with a non-zero exit
+	Busy, RateLimit *regexp.Regexp // stdout or stderr (see OnStderr), with a non-zero exit
 }
+
+// OnStderr are the events that may come on stdout or stderr, true where stdout says nothing of them.
+type OnStderr struct{ Session, UnknownSession, Busy, RateLimit bool }
 
 // readsAlong tells whether something in the agent's output matters here.
 func (a Agent) readsAlong() bool {

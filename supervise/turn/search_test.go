@@ -50,6 +50,21 @@ func TestSearchFindsTheAgentsOwnWordInTheTail(t *testing.T) {
 			t.Errorf("%s, for an agent without events: %+v, %v", name, got, err)
 		}
 	}
+	quoted := ident.NewInstance()
+	text := []byte("SESSION_NOT_OWNED\nrate limit\nno such session\n")
+	if err := os.WriteFile(h.room.Store.Path(fsstate.Run, quoted+".out"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	strict := Agent{Events: events, Own: picked, OnStderr: OnStderr{UnknownSession: true, Busy: true, RateLimit: true}}
+	if got, err := h.room.search(quoted, strict); err != nil || got != (seen{}) {
+		t.Errorf("words of an answer, where stderr alone counts: %+v, %v", got, err)
+	}
+	if err := os.WriteFile(h.room.Store.Path(fsstate.Run, quoted+".err"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := h.room.search(quoted, strict); err != nil || got != (seen{busy: true, rateLimit: true, unknown: true}) {
+		t.Errorf("said on stderr: %+v, %v", got, err)
+	}
 	if got, err := h.room.search(ident.NewInstance(), Agent{Events: events}); err != nil || got != (seen{}) {
 		t.Errorf("no output: %+v, %v", got, err)
 	}

@@ -91,6 +91,11 @@ func (a Agent) check() *fault {
 			return &fault{key: event.key, problem: problem}
 		}
 	}
+	for _, key := range a.StderrEvents {
+		if f := oneOf("stderr_events", key, StderrSession, StderrUnknownSession, StderrBusy, StderrRateLimit); f != nil {
+			return f
+		}
+	}
 	for _, f := range []*fault{
 		a.checkSession(),
 		oneOf("stop_signal", a.StopSignal, "TERM", "INT", "QUIT", "HUP", "USR1", "USR2", "KILL"),

@@ -74,6 +74,9 @@ type Agent struct {
 	BusyEvent string `toml:"busy_event"`
 	// RateLimitEvent, on stdout or stderr, with a non-zero exit: the provider asks to wait; no crash.
 	RateLimitEvent string `toml:"rate_limit_event"`
+	// StderrEvents are the keys of those events on stdout or stderr that only stderr is searched for: where the model's
+	// answer is on stdout, it could hold them.
+	StderrEvents []string `toml:"stderr_events"`
 	// Args stand where Command and Resume have the element {{args}}: what every run gets (model, tools, sandbox).
 	Args []string `toml:"args"`
 	// SessionID says where the agent's own id of a session comes from: SessionChosen, SessionTold, or "" where it has none
@@ -128,6 +131,14 @@ const (
 	SessionTold   = "told"   // the agent tells it
 	FreshSame     = "same"
 	FreshNew      = "new"
+)
+
+// The words of Agent.StderrEvents.
+const (
+	StderrSession        = "session_event"
+	StderrUnknownSession = "unknown_session_event"
+	StderrBusy           = "busy_event"
+	StderrRateLimit      = "rate_limit_event"
 )
 
 // Agent returns what the name runs: as the file says, else as the built-in preset does. The error is an

@@ -199,6 +199,7 @@ end_event = "end"
 error_event = "error"
 busy_event = "busy"
 rate_limit_event = ""
+stderr_events = ["busy_event", "session_event"]
 crash_exit = [0, 255]
 concluded_exit = [130]
 `, "\n", "\r\n"), nil)
@@ -226,6 +227,7 @@ concluded_exit = [130]
 				EndEvent:      "end",
 				ErrorEvent:    "error",
 				BusyEvent:     "busy",
+				StderrEvents:  []string{"busy_event", "session_event"},
 				CrashExit:     []int{0, 255},
 				ConcludedExit: []int{130},
 			},

@@ -24,6 +24,7 @@ func TestWhatIsSaidOfSessionsMustFitTogether(t *testing.T) {
 		{"fresh_session is neither", agent + "session_id = \"chosen\"\nfresh_session = \"old\"", `:4: agent.scribe.fresh_session: must be "same", "new", not "old"`},
 		{"unknown session is a regexp", agent + "session_id = \"chosen\"\nunknown_session_event = '('", `:4: agent.scribe.unknown_session_event: is no Go regexp: missing closing ): "("`},
 		{"unknown session is a crash", plain + "crash_exit = [42]\nunknown_session_exit = [42]", `:4: agent.scribe.unknown_session_exit: 42 is in crash_exit too`},
+		{"an event of stdout alone", plain + `stderr_events = ["end_event"]`, `:3: agent.scribe.stderr_events: must be "session_event", "unknown_session_event", "busy_event", "rate_limit_event", not "end_event"`},
 		{"signal", plain + `stop_signal = "SIGTERM"`, `:3: agent.scribe.stop_signal: must be "TERM", "INT", "QUIT", "HUP", "USR1", "USR2", "KILL", not "SIGTERM" (did you mean "TERM"?)`},
 		{"scope", plain + `stop_scope = "tree"`, `:3: agent.scribe.stop_scope: must be "leader", "group", not "tree"`},
 		{"{{args}} in a word", "[agent.scribe]\ncommand = [\"scribe\", \"--x={{args}}\"]", `:2: agent.scribe.command: element 2 "--x={{args}}": {{args}} stands for several arguments, so it is an element of its own`},
