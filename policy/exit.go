@@ -12,6 +12,7 @@ type ExitFacts struct {
 	Draining      bool // the agent was told to end because of a shutdown; false while the drain only waits for it
 	Stalled       bool // the keeper ended it because it showed no sign of life
 
+	BeginEvent     bool // the agent's output says that it began, by events of which the last one would be the end's
 	EndEvent       bool // the agent's output says that the turn is complete
 	ErrorEvent     bool // the agent's output says that the turn ended in an error that it handled
 	BusyEvent      bool // refused before the turn began: somebody else owns the session
@@ -110,11 +111,11 @@ func ClassifyExit(e ExitFacts) (Exit, Reason) {
 	}
 }
 
-// refused tells whether the agent can have turned the work down: it failed, and
-// nobody ended it, neither by a signal nor by an order.
+// refused tells whether the agent can have turned the work down: it failed
+// before it began, and nobody ended it, neither by a signal nor by an order.
 func (e ExitFacts) refused() bool {
 	bySignal := e.Signaled || e.Code == shellSignalBase+sigint || slices.Contains(launcherSignals, e.Code-shellSignalBase)
-	return e.Code != 0 && !bySignal && !e.StopRequested && !e.Draining && !e.Stalled
+	return e.Code != 0 && !bySignal && !e.BeginEvent && !e.StopRequested && !e.Draining && !e.Stalled
 }
 
 // classifyCode: only the exit status is left to go by.
@@ -128,6 +129,8 @@ func classifyCode(e ExitFacts) (Exit, Reason) {
 		return ExitInterrupted, ReasonInterruptSignal
 	case slices.Contains(launcherSignals, e.Code-shellSignalBase):
 		return ExitCrashed, ReasonLauncherSignal
+	case e.Code == 0 && e.BeginEvent: // Gemini CLI at a SIGTERM
+		return ExitCrashed, ReasonNoEnd
 	case e.Code == 0:
 		return ExitConcluded, ReasonSucceeded
 	default:

@@ -16,6 +16,7 @@ func TestClassifyExit(t *testing.T) {
 		}
 		return e
 	}
+	begin := func(e *ExitFacts) { e.BeginEvent = true }
 	endEvent := func(e *ExitFacts) { e.EndEvent = true }
 	busy := func(e *ExitFacts) { e.BusyEvent = true }
 	rate := func(e *ExitFacts) { e.RateLimitEvent = true }
@@ -45,6 +46,14 @@ func TestClassifyExit(t *testing.T) {
 		{"stop goes before busy", with(ExitFacts{Code: 75}, busy, stop), ExitInterrupted, ReasonStopRequested},
 		{"drain goes before busy", with(ExitFacts{Code: 75}, busy, drain), ExitDrained, ReasonDrained},
 		{"stall goes before busy", with(ExitFacts{Code: 75}, busy, stall), ExitCrashed, ReasonStalled},
+		{"busy, after it began", with(ExitFacts{Code: 1}, begin, busy), ExitConcluded, ReasonHandledError},
+		{"gemini: ended by SIGTERM in its answer, exit 0", with(ExitFacts{}, begin), ExitCrashed, ReasonNoEnd},
+		{"begun and ended", with(ExitFacts{}, begin, endEvent), ExitConcluded, ReasonEndEvent},
+		{"begun and failed by its own word, exit 0", with(ExitFacts{}, begin, errorEvent), ExitConcluded, ReasonHandledError},
+		{"begun and failed", with(ExitFacts{Code: 145}, begin), ExitConcluded, ReasonHandledError},
+		{"begun and stopped on request, exit 0", with(ExitFacts{}, begin, stop), ExitInterrupted, ReasonStopRequested},
+		{"begun and drained, exit 0", with(ExitFacts{}, begin, drain), ExitDrained, ReasonDrained},
+		{"begun, and the preset calls 0 an end", ExitFacts{BeginEvent: true, ConcludedCodes: []int{0}}, ExitConcluded, ReasonConcludedCode},
 		{"rate limit", with(ExitFacts{Code: 1}, rate), ExitRateLimited, ReasonRateLimited},
 		{"rate limit told as an error event", with(ExitFacts{Code: 1}, rate, errorEvent), ExitRateLimited, ReasonRateLimited},
 		{"stop goes before the rate limit", with(ExitFacts{Code: 1}, rate, stop), ExitInterrupted, ReasonStopRequested},
@@ -53,6 +62,7 @@ func TestClassifyExit(t *testing.T) {
 		{"nothing to resume", ExitFacts{Code: 1, UnknownSession: true}, ExitUnknownSession, ReasonUnknownSession},
 		{"nothing to resume, told as an error event", with(ExitFacts{Code: 1, UnknownSession: true}, errorEvent), ExitUnknownSession, ReasonUnknownSession},
 		{"words of it in an answer", ExitFacts{UnknownSession: true}, ExitConcluded, ReasonSucceeded},
+		{"words of it in an answer, after it began", ExitFacts{Code: 1, UnknownSession: true, BeginEvent: true}, ExitConcluded, ReasonHandledError},
 		{"words of it in an answer, then killed", with(ExitFacts{Signaled: true, Signal: 9, UnknownSession: true}), ExitCrashed, ReasonKilled},
 		{"words of it in an answer, then ended behind a launcher", ExitFacts{Code: 143, UnknownSession: true}, ExitCrashed, ReasonLauncherSignal},
 		{"stop goes before a fresh start", with(ExitFacts{Code: 1, UnknownSession: true}, stop), ExitInterrupted, ReasonStopRequested},
@@ -121,6 +131,7 @@ func TestClassifyExitPromises(t *testing.T) {
 			StopRequested:  rapid.Bool().Draw(t, "stop"),
 			Draining:       rapid.Bool().Draw(t, "draining"),
 			Stalled:        rapid.Bool().Draw(t, "stalled"),
+			BeginEvent:     rapid.Bool().Draw(t, "begin"),
 			EndEvent:       rapid.Bool().Draw(t, "end"),
 			ErrorEvent:     rapid.Bool().Draw(t, "error"),
 			BusyEvent:      rapid.Bool().Draw(t, "busy"),

@@ -50,6 +50,7 @@ const (
 	ReasonCrashCode       Reason = "crash-code"
 	ReasonConcludedCode   Reason = "concluded-code"
 	ReasonLauncherSignal  Reason = "launcher-signal"
+	ReasonNoEnd           Reason = "no-end"
 	ReasonSucceeded       Reason = "succeeded"
 )
 
@@ -116,6 +117,7 @@ var wordings = []wording{
 	{ReasonCrashCode, "the agent ended with a code that its preset calls a crash", ""},
 	{ReasonConcludedCode, "the agent ended with a code that its preset calls an end", ""},
 	{ReasonLauncherSignal, "the exit code says that a signal ended the agent behind its launcher", ""},
+	{ReasonNoEnd, "the agent exited with success in the middle of the turn, without its event of the end", ""},
 	{ReasonSucceeded, "the agent ended with success", ""},
 
 	{ReasonOwnPrompt, "no turn is open in the session", ""},

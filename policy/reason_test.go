@@ -65,6 +65,7 @@ func TestEveryReasonIsGivenBySomething(t *testing.T) {
 		for _, e := range []ExitFacts{
 			{Code: code},
 			{Code: code, Signaled: true, Signal: code},
+			{Code: code, BeginEvent: true},
 			{Code: code, EndEvent: true},
 			{Code: code, BusyEvent: true},
 			{Code: code, RateLimitEvent: true},

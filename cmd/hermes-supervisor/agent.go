@@ -44,6 +44,7 @@ func (r *room) agentWith(name string, args []string) (turn.Agent, error) {
 		pattern string
 		into    **regexp.Regexp
 	}{
+		{c.BeginEvent, &a.Events.Begin},
 		{c.EndEvent, &a.Events.End},
 		{c.ErrorEvent, &a.Events.Error},
 		{c.BusyEvent, &a.Events.Busy},
@@ -57,6 +58,9 @@ func (r *room) agentWith(name string, args []string) (turn.Agent, error) {
 		if *p.into, err = regexp.Compile(p.pattern); err != nil {
 			return turn.Agent{}, fmt.Errorf("agent %s: %w", name, err)
 		}
+	}
+	if a.Events.End == nil { // without an event of the end, exit code 0 is all that there is
+		a.Events.Begin = nil
 	}
 	return a, nil
 }

@@ -140,8 +140,7 @@ func (j *job) step(ctx context.Context) (*Outcome, error) {
 	if err != nil {
 		j.Say("the output cannot be searched for the agent's end events: %v", err)
 	}
-	ended.EndEvent, ended.ErrorEvent = found.end, found.failed
-	ended.BusyEvent, ended.RateLimitEvent = found.busy, found.rateLimit
+	found.into(&ended.ExitFacts)
 	ended.UnknownSession = j.run.resumes && (found.unknown || slices.Contains(j.Request.Agent.Own.UnknownExit, ended.Code))
 	ended.CrashCodes, ended.ConcludedCodes = j.Request.Agent.CrashExit, j.Request.Agent.ConcludedExit
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/policy"
 	"hermes-supervisor/supervise/process"
 )
 
@@ -145,9 +146,15 @@ func (r *run) closeOutputs() {
 const tailSize = 1 << 20
 
 // seen is what the output of a run says about its end.
-type seen struct{ end, failed, busy, rateLimit, unknown bool }
+type seen struct{ begun, end, failed, busy, rateLimit, unknown bool }
 
-// search reads the tails of an instance's output for the agent's events. Files that are gone, or were never made
+// into puts it into the facts of an end.
+func (s seen) into(e *policy.ExitFacts) {
+	e.BeginEvent, e.EndEvent, e.ErrorEvent = s.begun, s.end, s.failed
+	e.BusyEvent, e.RateLimitEvent = s.busy, s.rateLimit
+}
+
+// search reads the tails of an instance's output for the agent's events, and the head for that of the begin. Files that are gone, or were never made
 // because a terminal was handed over, say nothing.
 func (r *Room) search(instance string, a Agent) (seen, error) {
 	var s seen
@@ -164,10 +171,30 @@ func (r *Room) search(instance string, a Agent) (seen, error) {
 		return s, err
 	}
 	s.end, s.failed = matches(e.End, out), matches(e.Error, out)
+	if s.begun = matches(e.Begin, out); !s.begun && e.Begin != nil {
+		head, err := r.head(instance + ".out")
+		if err != nil {
+			return s, err
+		}
+		s.begun = matches(e.Begin, head)
+	}
 	said := func(re *regexp.Regexp, onStderr bool) bool { return matches(re, errs) || !onStderr && matches(re, out) }
 	s.busy, s.rateLimit = said(e.Busy, a.OnStderr.Busy), said(e.RateLimit, a.OnStderr.RateLimit)
 	s.unknown = said(a.Own.Unknown, a.OnStderr.UnknownSession)
 	return s, nil
+}
+
+// head is what a file keeps whatever is freed behind it.
+func (r *Room) head(name string) ([]byte, error) {
+	f, err := r.Store.OpenRun(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // read only
+	return io.ReadAll(io.NewSectionReader(f, 0, headSize))
 }
 
 func (r *Room) tail(name string) ([]byte, error) {

@@ -63,6 +63,7 @@ type OwnSession struct {
 
 // Events are the lines of output by which an agent says how its turn stands; nil where it has none.
 type Events struct {
+	Begin           *regexp.Regexp // stdout: from there on an exit code 0 is no end without End or Error
 	End, Error      *regexp.Regexp // stdout
 	Busy, RateLimit *regexp.Regexp // stdout or stderr (see OnStderr), with a non-zero exit
 }
@@ -73,7 +74,7 @@ type OnStderr struct{ Session, UnknownSession, Busy, RateLimit bool }
 // readsAlong tells whether something in the agent's output matters here.
 func (a Agent) readsAlong() bool {
 	e := a.Events
-	return e.End != nil || e.Error != nil || e.Busy != nil || e.RateLimit != nil || a.Own.Told != nil || a.Own.Unknown != nil
+	return e.Begin != nil || e.End != nil || e.Error != nil || e.Busy != nil || e.RateLimit != nil || a.Own.Told != nil || a.Own.Unknown != nil
 }
 
 // Request is one call of `turn run`.

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"slices"
 	"time"
 
 	"hermes-supervisor/fsstate"
@@ -26,9 +27,11 @@ func (j *job) findEnd(st *standing) error {
 	if !found.end && !found.failed && !seen {
 		return nil
 	}
-	if e.EndEvent, e.ErrorEvent = found.end, found.failed; !seen && !e.EndEvent {
+	if found.into(&e); !seen && !e.EndEvent {
 		e.Code = 1
 	}
+	_, resumed := j.Request.Agent.argv(t)
+	e.UnknownSession = resumed && (found.unknown || seen && slices.Contains(j.Request.Agent.Own.UnknownExit, e.Code))
 	e.CrashCodes, e.ConcludedCodes = j.Request.Agent.CrashExit, j.Request.Agent.ConcludedExit
 	end := ending{ExitFacts: e}
 	class, reason := policy.ClassifyExit(e)

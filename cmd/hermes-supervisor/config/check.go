@@ -80,6 +80,7 @@ func (a Agent) check() *fault {
 		}
 	}
 	for _, event := range []struct{ key, pattern string }{
+		{"begin_event", a.BeginEvent},
 		{"end_event", a.EndEvent},
 		{"error_event", a.ErrorEvent},
 		{"busy_event", a.BusyEvent},

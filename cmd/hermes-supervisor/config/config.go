@@ -66,6 +66,9 @@ type Agent struct {
 	Env map[string]string `toml:"env"`
 	// UnsetEnv are names that the agent does not inherit.
 	UnsetEnv []string `toml:"unset_env"`
+	// BeginEvent, on stdout: the run prints its events, EndEvent or ErrorEvent among them. Exit code 0 without either is a
+	// crash from there on, and a failure is no refusal. Without EndEvent it says nothing.
+	BeginEvent string `toml:"begin_event"`
 	// EndEvent, on stdout: the turn is concluded, whatever the exit code.
 	EndEvent string `toml:"end_event"`
 	// ErrorEvent, on stdout: the turn is concluded with an error that the agent handled.

@@ -195,6 +195,7 @@ stop_scope = "leader"
 unattended = true
 env = { PATH = "{{kept}} $AS it is", "a b" = "" }
 unset_env = ["X"]
+begin_event = "begin"
 end_event = "end"
 error_event = "error"
 busy_event = "busy"
@@ -224,6 +225,7 @@ concluded_exit = [130]
 				StopSignal: "INT", StopScope: ScopeLeader, Unattended: true,
 				Env:           map[string]string{"PATH": "{{kept}} $AS it is", "a b": ""},
 				UnsetEnv:      []string{"X"},
+				BeginEvent:    "begin",
 				EndEvent:      "end",
 				ErrorEvent:    "error",
 				BusyEvent:     "busy",
