@@ -34,6 +34,7 @@ type line struct {
 //	log FILE              write the log there: "start", and "overlap" if another one that lives writes it too
 //	read | say TEXT       log the prompt read from stdin | TEXT; say @FILE logs the file's content
 //	print T | err T       write a line to stdout | stderr; flood N writes N bytes to stdout
+//	cat FILE              copy FILE to stdout
 //	touch FILE            make FILE
 //	await FILE            wait until FILE exists; "await never" waits for ever
 //	exit N | kill N       end with this code | by this signal
@@ -126,6 +127,8 @@ func (s *script) play(steps []string) {
 			for n := number(); n > 0; n -= len(chunk) {
 				_, _ = os.Stdout.Write(chunk[:min(n, len(chunk))])
 			}
+		case "cat":
+			_, _ = os.Stdout.Write(must(os.ReadFile(next())))
 		case "touch":
 			must(0, os.WriteFile(next(), nil, 0o600))
 		case "await":

@@ -155,6 +155,9 @@ func (j *job) again(ctx context.Context, t *fsstate.Turn, unopened, fresh bool) 
 	t.Keeper, t.Verified, t.ContinuedBy = j.self, true, j.Request.ContinuedBy
 	t.AutoContinue = t.AutoContinue && j.Request.AutoContinue
 	t.Drained, t.Crash = false, nil
+	if !resumable(t.AgentSession) {
+		t.AgentSession = ""
+	}
 	if !fresh {
 		j.learnSession(t)
 	}

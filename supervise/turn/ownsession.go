@@ -8,6 +8,8 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strings"
+	"unicode"
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy"
@@ -28,6 +30,31 @@ func forgetSession(t *fsstate.Turn) {
 		t.Aliases = append(slices.Clone(t.Aliases), t.AgentSession)
 	}
 	t.AgentSession = ""
+}
+
+// maxTold bounds a told id; the agents' own have at most 40 characters.
+const maxTold = 128
+
+// tellable tells whether what an agent has printed can be the id of a session: a letter or digit, then more of them or one
+// of "._:-". It becomes an argument of the next run, which no text of the output may use for a flag of its own.
+func tellable(id string) bool {
+	for i := range len(id) {
+		c := id[i]
+		alnum := '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+		if !alnum && (i == 0 || !strings.ContainsRune("._:-", rune(c))) {
+			return false
+		}
+	}
+	return id != "" && len(id) <= maxTold
+}
+
+// maxBound bounds an id that was bound by others.
+const maxBound = 1024
+
+// resumable tells whether the id of a marker can be an argument. It may be a name that a person chose, but anyone who can
+// write here can have bound it: it is no flag, and nothing that no program could be started with.
+func resumable(id string) bool {
+	return len(id) <= maxBound && !strings.HasPrefix(id, "-") && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
 // headSize is where the agent's word on its session is looked for first: it stays in the file whatever is freed behind it.
@@ -52,7 +79,7 @@ func (j *job) learnSession(t *fsstate.Turn) (found bool) {
 	return false
 }
 
-// told is the first group of the first line that matches, in the head of a run's file or in its tail.
+// told is the id in the first line that tells one, in the head of a run's file or in its tail.
 func (r *Room) told(re *regexp.Regexp, name string) string {
 	f, err := r.Store.OpenRun(name)
 	if err != nil {
@@ -63,19 +90,24 @@ func (r *Room) told(re *regexp.Regexp, name string) string {
 	if err != nil {
 		return ""
 	}
-	if id := firstGroup(re, head); id != "" || len(head) < headSize {
+	if id := firstTold(re, head); id != "" || len(head) < headSize {
 		return id
 	}
 	tail, err := r.tail(name)
 	if err != nil {
 		return ""
 	}
-	return firstGroup(re, tail)
+	return firstTold(re, tail)
 }
 
-func firstGroup(re *regexp.Regexp, text []byte) string {
+// firstTold is the first group of the first whole line that has an id there: of a line that is still being written, or was
+// when its agent died, it may be half.
+func firstTold(re *regexp.Regexp, text []byte) string {
 	for line := range bytes.Lines(text) {
-		if m := re.FindSubmatch(bytes.TrimRight(line, "\r\n")); len(m) > 1 && len(m[1]) > 0 {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			continue
+		}
+		if m := re.FindSubmatch(bytes.TrimRight(line, "\r\n")); len(m) > 1 && tellable(string(m[1])) {
 			return string(m[1])
 		}
 	}

@@ -3,11 +3,13 @@
 package turn
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy"
 )
 
@@ -145,6 +147,75 @@ func TestAToldSessionIsResumed(t *testing.T) {
 			}
 			h.wantNotes()
 		})
+	}
+}
+
+// What an answer holds must not choose the session that is resumed, nor put a flag into the command line.
+func TestWhatIsNoIDIsNotResumed(t *testing.T) {
+	t.Parallel()
+	for name, line := range map[string]string{
+		"a flag": "session: --yolo", "NUL": "session: a\x00b", "too long": "session: " + strings.Repeat("a", 129), "a path": "session: ../x", "nothing": "session: ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			printed := h.file("printed")
+			if err := os.WriteFile(printed, []byte(line+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h.start(h.sessions(teller, []string{"once", "./dead", "cat", "./printed", "kill", "9"}, nil)).want(Concluded, policy.ReasonSucceeded, 0)
+			h.wantWays("start start")
+			h.wantNotes()
+		})
+	}
+}
+
+func TestTheFirstLineThatHoldsAnIDTellsIt(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.start(h.sessions(teller, []string{"print", "session: --yolo", "print", "session: told-1", "kill", "9"}, nil)).want(Concluded, policy.ReasonSucceeded, 0)
+	if ids := h.wantWays("start resume"); ids[1] != "told-1" {
+		t.Errorf("sessions %q", ids)
+	}
+}
+
+func TestHalfAnIDIsNotBound(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	for name, text := range map[string]string{"half.txt": "session: told", "rest.txt": "-1\n"} {
+		if err := os.WriteFile(h.file(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := h.start(h.sessions(teller, []string{"cat", "./half.txt", "touch", "./half", "await", "./go", "cat", "./rest.txt", "await", "never"}, nil))
+	h.until("half of it is printed", func() bool { return h.exists("half") })
+	h.launched()
+	launched := h.mustTurn().LaunchedAt
+	h.until("it was looked for", func() bool { return time.Since(launched) > settledAfter+settledAfter/2 })
+	if id := h.mustTurn().AgentSession; id != "" {
+		t.Errorf("bound to %q", id)
+	}
+	h.touch("go")
+	h.until("the whole id is in the marker", func() bool { m := h.turn(); return m != nil && m.AgentSession == "told-1" })
+	k.kill()
+	h.killPID(h.started(1))
+}
+
+// A hook binds what its JSON says, and whoever can write here what they like.
+func TestABoundIDThatNoArgumentCanHoldIsNotResumed(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"--yolo", "a\x00b", strings.Repeat("a", 200_000)} {
+		h := newHome(t)
+		h.interrupted("the prompt", func(m *fsstate.Turn) { m.AgentSession = id })
+		c := h.sessions(teller, nil, nil)
+		h.start(c).want(Concluded, policy.ReasonSucceeded, 0)
+		h.wantWays("start")
+	}
+	h := newHome(t)
+	h.interrupted("the prompt", func(m *fsstate.Turn) { m.AgentSession = "a name: mine" })
+	h.start(h.sessions(teller, nil, nil)).want(Concluded, policy.ReasonSucceeded, 0)
+	if ids := h.wantWays("resume"); ids[0] != "a name: mine" {
+		t.Errorf("sessions %q", ids)
 	}
 }
 
