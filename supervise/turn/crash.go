@@ -25,8 +25,8 @@ func (j *job) crashed(ctx context.Context, e ending, class policy.Exit, reason p
 		return j.leave(ctx, e, reason, err.Error())
 	}
 	fault.At("crash.decide")
-	if j.Room.look().witness(j.turn.Owner.Instance) == ident.WitnessHeld {
-		return j.leave(ctx, e, policy.ReasonOwnerAlive, "the witness of the dead run is still held by a process that cannot be seen from here")
+	if j.heldStill() {
+		return j.leave(ctx, e, policy.ReasonOwnerAlive, unseenHolder)
 	}
 	j.Say("%s (%s)", reason.Text(), process.Exit{Code: e.Code, Signal: e.Signal, Signaled: e.Signaled})
 	var out *Outcome
@@ -44,22 +44,39 @@ func (j *job) crashed(ctx context.Context, e ending, class policy.Exit, reason p
 				t.Deferrals++ // policy takes it off the attempts: a provider's limit is no crash
 				return j.put(t, "rate-limited", reason)
 			}
-			out, err = j.goOn(ctx, t, false)
+			out, err = j.goOn(ctx, t, next{by: j.by})
 			return err
 		})
 	})
 	return j.settled(ctx, out, err)
 }
 
+// heldStill tells whether something that was not to be found holds the witness of the run that has ended.
+func (j *job) heldStill() bool {
+	return j.Room.look().witness(j.turn.Owner.Instance) == ident.WitnessHeld
+}
+
+const unseenHolder = "the witness of the dead run is still held by a process that cannot be seen from here"
+
+// next is the run that goOn asks for.
+type next struct {
+	by     policy.By
+	waited bool // its back-off is over
+	fresh  bool // the attempt once more that began with a run which found no session to resume
+}
+
 // goOn asks policy about a turn whose run is known to be gone, and carries the answer out; under the lock. After a wait
 // it asks again, since the world may have changed (a pause, a lease), but waits no second time.
-func (j *job) goOn(ctx context.Context, t *fsstate.Turn, waited bool) (*Outcome, error) {
+func (j *job) goOn(ctx context.Context, t *fsstate.Turn, n next) (*Outcome, error) {
 	s := j.Room.look()
 	gone := ident.Finding{Verdict: ident.Dead, Why: "its keeper saw it end"}
-	f := s.facts(t, j.by, gone, gone)
+	f := s.facts(t, n.by, gone, gone)
 	f.LastProof, f.Verified, f.AgentKnown, f.Reported, f.Store = s.now, true, true, false, policy.StoreOwn
+	if n.fresh { // its attempt was granted, by whatever limit, when the run started that did not begin
+		f.Settings.MaxAttempts = max(f.Settings.MaxAttempts, f.Attempts+1)
+	}
 	d := policy.Decide(f)
-	if d.Action == policy.Continue && !waited {
+	if d.Action == policy.Continue && !n.waited {
 		if wait := policy.Backoff(j.Room.Settings, d.Attempt); wait > 0 {
 			d = policy.Decision{Action: policy.Wait, Reason: policy.ReasonBackOff, Attempt: d.Attempt, At: s.now.Add(wait)}
 		}
@@ -67,7 +84,7 @@ func (j *job) goOn(ctx context.Context, t *fsstate.Turn, waited bool) (*Outcome,
 	switch d.Action {
 	case policy.Continue:
 		j.Say("continuing: attempt %d of %d", d.Attempt, j.Room.Settings.MaxAttempts)
-		return nil, j.relaunch(ctx, t, false)
+		return nil, j.again(ctx, t, false, n.fresh)
 	case policy.Wait:
 		t.RetryAt = d.At.UTC()
 		err := j.put(t, "waiting", d.Reason)
@@ -135,7 +152,7 @@ func (j *job) backOff(ctx context.Context) (*Outcome, error) {
 						return err
 					}
 					t.RetryAt = time.Time{}
-					out, err = j.goOn(ctx, t, true)
+					out, err = j.goOn(ctx, t, next{by: j.by, waited: true})
 					return err
 				})
 			})

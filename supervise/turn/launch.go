@@ -30,6 +30,7 @@ type run struct {
 	instance string
 	child    *process.Child
 	tree     process.Tree
+	by       policy.By
 	resumes  bool    // it goes on with a session of the agent's own
 	out      *output // nil where the terminal itself was handed over
 	err      *output
@@ -126,6 +127,7 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 }
 
 func (j *job) follow(ctx context.Context, t *fsstate.Turn, r *run) {
+	r.by = j.by
 	j.turn, j.run, j.by = t, r, policy.Auto
 	opts := process.FollowOptions{
 		Hold:  j.Request.HoldOutput,
@@ -143,11 +145,7 @@ func (j *job) relaunch(ctx context.Context, t *fsstate.Turn, unopened bool) erro
 	return j.again(ctx, t, unopened, false)
 }
 
-// relaunchFresh is relaunch of a run that resumes nothing.
-func (j *job) relaunchFresh(ctx context.Context, t *fsstate.Turn) error {
-	return j.again(ctx, t, false, true)
-}
-
+// again is relaunch of a run that may be a fresh one, which resumes nothing.
 func (j *job) again(ctx context.Context, t *fsstate.Turn, unopened, fresh bool) error {
 	old := *t
 	t.Attempts++

@@ -139,12 +139,17 @@ func (j *job) awaitsSession() bool {
 }
 
 // startAfresh follows a run that was to resume a session which its agent does not know, as when it was killed in its
-// first second: the same attempt once more, without resuming. The run never began, so no attempt is charged.
+// first second: the same attempt once more, without resuming. The run never began, so no attempt is charged; whether
+// it may go on is asked as of any continuation, since the world may have changed while it ran.
 func (j *job) startAfresh(ctx context.Context, e ending, reason policy.Reason) (*Outcome, error) {
+	by := j.run.by
 	if err := j.closeRun(ctx); err != nil {
 		return j.leave(ctx, e, reason, err.Error())
 	}
-	j.Say("%s: starting it afresh with the original prompt", reason.Text())
+	if j.heldStill() {
+		return j.leave(ctx, e, policy.ReasonOwnerAlive, unseenHolder)
+	}
+	j.Say("%s: it is started afresh with the original prompt", reason.Text())
 	var out *Outcome
 	err := j.insist(ctx, "start afresh", func() error {
 		return j.update(ctx, "start afresh", func(t *fsstate.Turn) (err error) {
@@ -152,12 +157,14 @@ func (j *job) startAfresh(ctx context.Context, e ending, reason policy.Reason) (
 				out, err = j.retire(t)
 				return err
 			}
+			t.Phase, t.Crash = fsstate.PhaseRunning, crashOf(e, reason)
 			j.Room.note(t, "unknown-session", fsstate.PhaseRunning, string(reason), &e.Code)
 			if own := j.Request.Agent.Own; own.NewID || !own.Chosen {
 				forgetSession(t)
 			}
 			t.Attempts--
-			return j.relaunchFresh(ctx, t)
+			out, err = j.goOn(ctx, t, next{by: by, waited: true, fresh: true})
+			return err
 		})
 	})
 	return j.settled(ctx, out, err)

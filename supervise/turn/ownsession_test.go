@@ -282,6 +282,43 @@ func TestAFreshStartThatSpeaksOfAnUnknownSessionHasEnded(t *testing.T) {
 	h.wantWays("start resume start")
 }
 
+// "Hold back every continuation in this home, by anyone": the world may have changed while the agent looked for its session.
+func TestAPauseHoldsBackTheFreshStartToo(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.sessions(picked, []string{"once", "./dead", "kill", "9"}, []string{"touch", "./resumed", "await", "./go", "exit", "42"})
+	k := h.start(c)
+	h.until("it resumes", func() bool { return h.exists("resumed") })
+	if _, err := h.room.Pause(0); err != nil {
+		t.Fatal(err)
+	}
+	h.touch("go")
+	k.want(LeftOpen, policy.ReasonPaused, 0)
+	if m := h.mustTurn(); m.Attempts != 0 {
+		t.Errorf("%d attempts were charged", m.Attempts)
+	}
+	if err := h.room.Unpause(); err != nil {
+		t.Fatal(err)
+	}
+	if o := h.start(c).want(Concluded, policy.ReasonSucceeded, 0); o.Attempts != 1 {
+		t.Errorf("%d attempts were charged", o.Attempts)
+	}
+	h.wantWays("start resume resume start")
+	h.wantNotes()
+}
+
+// A person's word counts for the attempt, whichever of its two runs does the work.
+func TestAPersonsResumeIsStartedAfreshWhateverTheSwitchesSay(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.interrupted("the prompt", func(m *fsstate.Turn) { m.AgentSession, m.AutoContinue, m.Attempts = "mine-1", false, 2 })
+	c := h.sessions(picked, nil, []string{"exit", "42"})
+	c.Request.Prompt, c.Request.HasPrompt, c.Request.Fresh, c.Request.AutoContinue = "", false, true, false
+	c.Settings.Enabled, c.Settings.MaxAttempts = false, 0
+	h.start(c).want(Concluded, policy.ReasonSucceeded, 0)
+	h.wantWays("resume start")
+}
+
 func TestAFreshStartThatDiesIsResumed(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
