@@ -33,6 +33,7 @@ type Turn struct {
 	Prompt       string      `json:"prompt"`
 	Source       string      `json:"source,omitempty"`
 	Agent        string      `json:"agent,omitempty"`         // name in hermes.toml or of a preset; "" = a command line of its own
+	Kind         string      `json:"kind,omitempty"`          // the agent that a command line of its own is known to run
 	RequestID    string      `json:"request_id,omitempty"`    // --id
 	AgentSession string      `json:"agent_session,omitempty"` // the agent's own id of this session, once bound
 	Fresh        bool        `json:"fresh,omitempty"`         // this run was started without resuming that session: the agent did not know it

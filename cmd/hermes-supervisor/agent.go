@@ -38,7 +38,7 @@ func (r *room) agentWith(name string, args []string) (turn.Agent, error) {
 		Stop: stopLadder(c),
 	}
 	if len(args) > 0 {
-		a.Name = "" // they are in no record, so that run could only continue the turn without them
+		a.Name, a.Kind = "", name // they are in no record, so that run could only continue the turn without them
 	}
 	for _, p := range []struct {
 		pattern string

@@ -102,7 +102,7 @@ func (a *typed) protect(call *wrap.Call, read []byte, wait time.Duration) error 
 		return err
 	}
 	// Its arguments are in no record, so that run could only continue it without them: the record names no agent.
-	agent.Name = ""
+	agent.Name, agent.Kind = "", a.name
 	agent.Command = append([]string{a.program}, call.Command...)
 	agent.Resume = append([]string{a.program}, call.Resume...)
 	if call.First != nil {

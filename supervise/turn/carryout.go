@@ -86,7 +86,7 @@ func (a *admitting) carryOut(ctx context.Context, admission policy.Admission, re
 // begin starts a person's own prompt.
 func (a *admitting) begin(ctx context.Context) (*Outcome, error) {
 	t := &fsstate.Turn{
-		Session: a.Request.Session, Prompt: a.Request.Prompt, Source: a.Request.Source, Agent: a.Request.Agent.Name,
+		Session: a.Request.Session, Prompt: a.Request.Prompt, Source: a.Request.Source, Agent: a.Request.Agent.Name, Kind: a.Request.Agent.Kind,
 		RequestID: a.Request.ID, Cwd: a.Request.Cwd, AutoContinue: a.Request.AutoContinue,
 		StartedAt: time.Now().UTC(), Keeper: a.self, Verified: true,
 	}

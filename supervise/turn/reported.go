@@ -130,7 +130,10 @@ func (r *Room) bind(ctx context.Context, b Report) (Begun, error) {
 	switch {
 	case t.AgentSession == own: // bound already: a hook comes with every prompt, and an id only ever stays
 		return BegunAnnotated, nil
-	case t.AgentSession != "", b.Agent != "" && t.Agent != "" && b.Agent != t.Agent:
+	case t.AgentSession != "":
+		return BegunIgnored, nil
+	}
+	if kind := cmp.Or(t.Agent, t.Kind); b.Agent != "" && kind != "" && b.Agent != kind { // another agent's session is not its own
 		return BegunIgnored, nil
 	}
 	begun := BegunAnnotated

@@ -21,6 +21,7 @@ import (
 // process's own command line, never from a state file.
 type Agent struct {
 	Name    string   // "" for a command line of its own
+	Kind    string   // the agent that such a command line is known to run; "" = not known
 	Command []string // argv; {{prompt}}, {{prompt_file}}, {{session}}, {{agent_session}} and {{attempt}} are expanded once in each element
 	Resume  []string // argv of a run that goes on with the agent's own session; empty: Command
 	// First is the argv of a first run that has the prompt in words of its own; empty: Command.
