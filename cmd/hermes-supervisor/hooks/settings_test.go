@@ -333,17 +333,38 @@ func TestRemarksAroundOursStay(t *testing.T) {
 	}
 }
 
+func TestRemarksAroundOursStayInYAML(t *testing.T) {
+	t.Parallel()
+	tg := target(t, "hermes", "/opt/hermes-supervisor")
+	text := "hooks:\n  # a\n  pre_llm_call: # b\n  # c\n  - command: hermes-supervisor hook hermes\n    timeout: 9\n    # d\n  # e\n# f\nx: 1\n"
+	if err := os.WriteFile(tg.Path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := "hooks:\n  # a\n  pre_llm_call: # b\n  # c\n    # d\n  # e\n# f\nx: 1\n"
+	if diff := cmp.Diff(want, tg.apply(t, false)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A remark inside our own entry would go with it, and a null would not come back.
 func TestARemarkOrANullIsNotLost(t *testing.T) {
 	t.Parallel()
-	const ours = `{"hooks": {"AfterAgent": [{"hooks": [{"command": /* mine */ "hermes-supervisor hook gemini"}]}]}}`
-	for text, install := range map[string]bool{ours: false, `{"hooks": null}`: true, `{"hooks": {"AfterAgent": null}}`: true} {
-		tg := target(t, "gemini", "/opt/hermes-supervisor")
-		if err := os.WriteFile(tg.Path, []byte(text), 0o600); err != nil {
+	for _, c := range []struct {
+		agent, text string
+		install     bool
+	}{
+		{"gemini", `{"hooks": {"AfterAgent": [{"hooks": [{"command": /* mine */ "hermes-supervisor hook gemini"}]}]}}`, false},
+		{"gemini", `{"hooks": null}`, true},
+		{"gemini", `{"hooks": {"AfterAgent": null}}`, true},
+		{"hermes", "hooks:\n  pre_llm_call:\n  - command: hermes-supervisor hook hermes\n    # mine\n    timeout: 9\n", false},
+		{"hermes", "hooks:\n  pre_llm_call:\n  - timeout: 9 # mine\n    command: hermes-supervisor hook hermes\n", true},
+	} {
+		tg := target(t, c.agent, "/opt/hermes-supervisor")
+		if err := os.WriteFile(tg.Path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if changes, err := tg.changes(install); err == nil || !strings.Contains(err.Error(), "by hand") {
-			t.Errorf("%s: %q, %v", text, changes, err)
+		if changes, err := tg.changes(c.install); err == nil || !strings.Contains(err.Error(), "by hand") {
+			t.Errorf("%s: %q, %v", c.text, changes, err)
 		}
 	}
 }

@@ -222,6 +222,10 @@ func (f *yamlFile) takeOut(list *yaml.Node, p plan) error {
 			}
 			next = last + 1
 		}
+		var entry yaml.Node
+		if yaml.Unmarshal([]byte(strings.Join(f.lines[first:next], "")), &entry) != nil || yamlCommented(&entry) {
+			return errForm // a person's remark would go with it
+		}
 		f.lines = slices.Delete(f.lines, first, next)
 		return nil
 	}
@@ -272,6 +276,11 @@ func blockTable(n *yaml.Node) bool {
 // blank is nothing, null, {} or [].
 func blank(n *yaml.Node) bool {
 	return n == nil || n.Anchor == "" && (n.Tag == "!!null" || len(n.Content) == 0 && n.Kind != yaml.ScalarNode && n.Kind != yaml.AliasNode)
+}
+
+// yamlCommented tells whether there is a comment in a node.
+func yamlCommented(n *yaml.Node) bool {
+	return n.HeadComment+n.LineComment+n.FootComment != "" || slices.ContainsFunc(n.Content, yamlCommented)
 }
 
 func yamlMember(table *yaml.Node, name string) (key, value *yaml.Node) {
