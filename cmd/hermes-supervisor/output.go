@@ -127,11 +127,15 @@ func word(s string) string {
 }
 
 // remedy is what would change a decision about a turn, with the session's own key in the commands that it names. agent is
-// what the turn's record names.
+// what the turn's record names: without one, who resumes the turn has to.
 func remedy(r policy.Reason, session, agent string) string {
 	text := r.Remedy()
-	if name := wrapperOf(session); name != "" && agent == "" {
-		text = strings.ReplaceAll(text, "`turn resume KEY`", "`turn resume KEY --agent "+name+"`")
+	if agent == "" {
+		with := "-- …"
+		if name := wrapperOf(session); name != "" {
+			with = "--agent " + name
+		}
+		text = strings.ReplaceAll(text, "`turn resume KEY`", "`turn resume KEY "+with+"`")
 	}
 	return strings.ReplaceAll(text, "KEY", word(session))
 }
