@@ -44,6 +44,7 @@ type Turn struct {
 	StartedAt    time.Time   `json:"started_at"`            // the person's prompt was admitted
 	LaunchedAt   time.Time   `json:"launched_at,omitzero"`  // this run
 	RetryAt      time.Time   `json:"retry_at,omitzero"`     // not before
+	Stall        string      `json:"stall,omitempty"`       // --stall, which a continuation keeps: "10m0s"; "" = none
 	Deferrals    int         `json:"deferrals,omitempty"`   // waits for a provider's limit, charged to no attempt
 	Keeper       ident.Ident `json:"keeper,omitzero"`       // zero: a reported turn
 	Owner        ident.Ident `json:"owner"`                 // pid 0: launched, pid not recorded yet
@@ -97,6 +98,15 @@ type Retirement struct {
 
 // Reported tells a turn that its agent reports itself from one that a keeper runs.
 func (t *Turn) Reported() bool { return t.Keeper.Instance == "" }
+
+// StallLimit is the time that Stall names, 0 where it names none: it bounds a run, and what cannot be read bounds nothing.
+func (t *Turn) StallLimit() time.Duration {
+	d, err := time.ParseDuration(t.Stall)
+	if err != nil {
+		return 0
+	}
+	return max(d, 0)
+}
 
 // TurnFiles reads and writes the turn documents of one store. It takes no lock: the caller holds the session's stripe
 // around a read and the write that depends on it.

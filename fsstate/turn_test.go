@@ -293,3 +293,13 @@ func FuzzTurn(f *testing.F) {
 		}
 	})
 }
+
+// The record may be anyone's: what it says of a limit ends no run that none was set for.
+func TestAStallLimitThatIsNoneBoundsNothing(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"": 0, "10m0s": 10 * time.Minute, "-1s": 0, "soon": 0, "1e9": 0} {
+		if got := (&Turn{Stall: text}).StallLimit(); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}

@@ -54,6 +54,12 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 			}
 		}
 	}()
+	if j.Request.Stall == 0 { // whoever continues the turn may not know what it was given
+		j.Request.Stall = t.StallLimit()
+	}
+	if t.Stall = ""; j.Request.Stall > 0 {
+		t.Stall = j.Request.Stall.String()
+	}
 	argv, resumes := j.Request.Agent.argv(t)
 	r.resumes = resumes
 	own := j.Request.Agent.Own

@@ -88,7 +88,7 @@ type Request struct {
 	Agent        Agent
 	AutoContinue bool
 	Receipt      string        // shell command; "" = none
-	Stall        time.Duration // 0 = none
+	Stall        time.Duration // 0 = the turn's own, if it has one
 	Wait         time.Duration // how long to wait for a living owner instead of being refused
 	Drain        time.Duration // how long a shutdown waits for the turn
 	HoldOutput   bool
