@@ -158,7 +158,7 @@ func (j *job) again(ctx context.Context, t *fsstate.Turn, unopened, fresh bool) 
 	t.Fresh = fresh
 	t.Keeper, t.Verified, t.ContinuedBy = j.self, true, j.Request.ContinuedBy
 	t.AutoContinue = t.AutoContinue && j.Request.AutoContinue
-	t.Drained, t.Crash = false, nil
+	t.Drained, t.AgentEnded, t.Crash = false, false, nil
 	if !resumable(t.AgentSession) {
 		t.AgentSession = ""
 	}
