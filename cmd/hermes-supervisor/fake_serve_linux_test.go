@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,7 +26,8 @@ import (
 
 // fakeServe is `hermes serve` as its clients know it. Files in its home say how it behaves: turn (a person's turn is begun at
 // the start, of that prompt in session work; the file goes), auto (it continues such turns itself), running (its sessions are
-// at work), approval (a prompt asks for an approval), fatal (a prompt kills it), hanging (a prompt is never done), notowned
+// at work), approval (a prompt asks for an approval), fatal (a prompt kills it), hanging (a prompt is never done), slow (it is done when there is a file finish, and there is one ended then), closes (the
+// connection is closed when it has taken a prompt; the file goes), notowned
 // (another backend has the sessions), lease (it has the session open in Hermes's registry, from its start on; the file goes), fails and interrupted (how a prompt ends), queued (somebody else is faster).
 //
 // It writes down every prompt in "prompts", every answer to an approval in "answers", every interrupt in "interrupts".
@@ -74,6 +76,7 @@ func fakeServe(home string, args []string) int {
 type fakeBackend struct {
 	home, token string
 	mu          sync.Mutex
+	working     atomic.Bool // a prompt is not done
 }
 
 // startOfSelf is when this process was created, as psutil has it.
@@ -162,7 +165,17 @@ func (c *fakeClient) complete(payload map[string]any) {
 	if err := hermes.ClearMarker(c.home, "work", 0, time.Now()); err != nil {
 		panic(err)
 	}
+	c.working.Store(false)
 	c.event("message.complete", "run-1", payload)
+}
+
+// finish ends a slow turn when it is told to.
+func (c *fakeClient) finish() {
+	for !there(c.home, "finish") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	c.complete(map[string]any{"status": "complete", "text": "all done"})
+	appendLine(filepath.Join(c.home, "ended"), "")
 }
 
 func (c *fakeClient) called(id json.RawMessage, method string, params map[string]any) {
@@ -176,7 +189,7 @@ func (c *fakeClient) called(id json.RawMessage, method string, params map[string
 	switch method {
 	case "session.resume":
 		c.profile = params["profile"]
-		result := map[string]any{"session_id": "run-1", "stored_session_id": params["session_id"], "running": false, "auto_continue": nil}
+		result := map[string]any{"session_id": "run-1", "stored_session_id": params["session_id"], "running": c.working.Load(), "auto_continue": nil}
 		switch {
 		case params["session_id"] != "work":
 			refuse(4007, "session not found")
@@ -206,6 +219,7 @@ func (c *fakeClient) called(id json.RawMessage, method string, params map[string
 		if there(c.home, "fatal") {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
+		c.working.Store(true)
 		status := "streaming"
 		if there(c.home, "queued") {
 			status = "queued"
@@ -213,6 +227,14 @@ func (c *fakeClient) called(id json.RawMessage, method string, params map[string
 		reply(map[string]any{"status": status})
 		switch {
 		case there(c.home, "hanging"):
+		case there(c.home, "slow"):
+			go c.finish()
+			if there(c.home, "closes") {
+				if err := os.Remove(filepath.Join(c.home, "closes")); err != nil {
+					panic(err)
+				}
+				_ = c.ws.CloseNow()
+			}
 		case there(c.home, "approval"):
 			c.send(map[string]any{"id": "r1", "method": "approval", "params": map[string]any{"session_id": "run-1", "command": "rm -rf /"}})
 		case there(c.home, "fails"):

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hermes-supervisor/fsstate/hermes"
+	"hermes-supervisor/fsstate/ident"
 )
 
 // inHome runs a command of the script with another HERMES_HOME.
@@ -102,7 +103,18 @@ func leaveMarker(ts *testscript.TestScript, neg bool, args []string) {
 	}, time.Now()))
 }
 
+// waitOwnerGone SESSION waits until the agent that the session's marker names has ended.
+func waitOwnerGone(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 1, "waitownergone SESSION")
+	t := marker(ts, args[0])
+	if t == nil {
+		ts.Fatalf("session %s has no open turn", args[0])
+	}
+	ts.Check(within(patience, func() (bool, error) { return ident.Check(t.Owner) == ident.Dead, nil }))
+}
+
 // systemCommands are what only scripts about Hermes need, whose fakes are told by their ticks.
 var systemCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"killhome": killHome, "waitjournal": waitJournal, "secret": checkSecret, "marker": leaveMarker,
+	"waitownergone": waitOwnerGone,
 }

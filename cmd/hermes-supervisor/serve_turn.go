@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -30,6 +31,18 @@ const serveWait = 2 * time.Minute
 
 // refusalLine is how serve-turn says that the turn did not begin, as `hermes chat` does.
 const refusalLine = "hermes-refusal-reason: "
+
+// endLine is how it says that the turn has ended: the last line of its output, which tells whoever finds it that much when
+// no keeper has seen it exit. What Hermes answers comes before it, and only when the turn has ended.
+const endLine = `{"type":"hermes-supervisor.turn-end","status":"%s"}` + "\n"
+
+// endEvents finds such a line.
+func endEvents() turn.Events {
+	is := func(status serve.Status) *regexp.Regexp {
+		return regexp.MustCompile("^" + regexp.QuoteMeta(strings.TrimSuffix(fmt.Sprintf(endLine, status), "\n")) + "$")
+	}
+	return turn.Events{End: is(serve.Complete), Error: is(serve.Failed), Busy: regexp.MustCompile("^" + refusalLine)}
+}
 
 // throughServe is what continues a turn of Hermes's own file: the service that holds such turns, where the configuration has
 // one for the home or for its root; else what the agent's name runs.
@@ -56,7 +69,7 @@ func (r *room) throughServe(agent turn.Agent, t *fsstate.Turn) (turn.Agent, erro
 	}
 	return turn.Agent{
 		Name: agent.Name, Command: argv, CrashExit: []int{exitLost},
-		Events: turn.Events{Busy: regexp.MustCompile("^" + refusalLine)},
+		Events: endEvents(),
 	}, nil
 }
 
@@ -138,15 +151,18 @@ func (a *app) serveEnd(end serve.End, err error) error {
 		a.code = exitLost
 		return nil
 	}
+	text := fmt.Sprintf(endLine, end.Status)
 	switch end.Status {
-	case serve.Interrupted:
+	case serve.Interrupted: // no end event says that to a keeper: the code does
 		a.code = 130
+		return nil
 	case serve.Failed:
 		a.say("%s", oneLine(errors.New(end.Text)))
 		a.code = exitFailed
 	case serve.Complete:
-		_, err = fmt.Fprintln(a.stdout, end.Text)
+		text = end.Text + "\n" + text
 	}
+	_, err = io.WriteString(a.stdout, text)
 	return err
 }
 
