@@ -90,6 +90,9 @@ func TestContinue(t *testing.T) {
 		{"idle", map[string][]string{"session.resume": {idle}, "prompt.submit": {streams, done}}, "session.resume prompt.submit", End{Status: Complete, Text: "ok"}, ""},
 		{"its end comes before the reply", map[string][]string{"session.resume": {idle}, "prompt.submit": {done, streams}}, "session.resume prompt.submit", End{Status: Complete, Text: "ok"}, ""},
 		{"taken by Hermes, done before the reply", map[string][]string{"session.resume": {done, taken}}, "session.resume", End{Status: Complete, Text: "ok", Taken: true}, ""},
+		{"an end of an earlier turn comes before the prompt", map[string][]string{
+			"session.resume": {event("message.complete", "r1", `{"status":"complete","text":"old"}`), idle}, "prompt.submit": {streams, done},
+		}, "session.resume prompt.submit", End{Status: Complete, Text: "ok"}, ""},
 		{"running", map[string][]string{"session.resume": {running, done}}, "session.resume", End{Status: Complete, Text: "ok", Taken: true}, ""},
 		{"an end of another session", map[string][]string{"session.resume": {idle}, "prompt.submit": {streams, event("message.complete", "r2", `{}`), "close"}}, "session.resume prompt.submit", End{}, "connection lost"},
 		{"interrupted", map[string][]string{"session.resume": {idle}, "prompt.submit": {streams, event("message.complete", "r1", `{"status":"interrupted"}`)}}, "session.resume prompt.submit", End{Status: Interrupted}, ""},
@@ -104,6 +107,13 @@ func TestContinue(t *testing.T) {
 			},
 			"clarify.respond": {done},
 		}, `session.resume prompt.submit {"choice":"deny"} {"value":""} approval.respond clarify.respond`, End{Status: Complete, Text: "ok"}, ""},
+		{"questions of other sessions", map[string][]string{
+			"session.resume": {
+				event("approval.request", "r2", `{}`), `{"jsonrpc":"2.0","id":"q1","method":"approval","params":{"session_id":"r2"}}`,
+				`{"jsonrpc":"2.0","id":"q2","method":"approval","params":{"session_id":"r1"}}`, idle,
+			},
+			"prompt.submit": {streams, event("approval.request", "r2", `{}`), `{"jsonrpc":"2.0","id":"q3","method":"approval","params":{"session_id":"r2"}}`, done},
+		}, `session.resume {"choice":"deny"} prompt.submit`, End{Status: Complete, Text: "ok"}, ""},
 		{"owned by another", map[string][]string{"session.resume": {`{"id":ID,"error":{"code":4090,"message":"in use"}}`}}, "session.resume", End{}, "busy"},
 		{"too many", map[string][]string{"session.resume": {`{"id":ID,"error":{"code":1,"message":"x","data":{"reason":"MAX_CONCURRENT_SESSIONS"}}}`}}, "session.resume", End{}, "busy"},
 		{"unknown session", map[string][]string{"session.resume": {`{"id":ID,"error":{"code":4007,"message":"session not found"}}`}}, "session.resume", End{}, "session not found"},

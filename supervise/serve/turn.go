@@ -53,7 +53,7 @@ func (b Backend) Continue(ctx context.Context, t Turn, stop <-chan struct{}, beg
 	}
 	defer c.ws.conn.Close() //nolint:errcheck // it has served its end
 	go c.ws.keepAlive(ctx)
-	w := &work{conn: c, ends: map[string][]End{}}
+	w := &work{conn: c}
 	end, err := w.carryOut(ctx, t, stop, begun)
 	if err != nil {
 		if busy := refusal(err); busy != nil {
@@ -68,8 +68,9 @@ func (b Backend) Continue(ctx context.Context, t Turn, stop <-chan struct{}, beg
 type work struct {
 	*conn
 
-	session string           // the backend's own id of it, once it is known
-	ends    map[string][]End // what has ended, by that id: an end can come before the reply that names it
+	session string  // the backend's own id of it, once it is known
+	early   []frame // what came before that
+	ends    []End   // what has ended in it
 }
 
 // resumed is what is read of a reply to session.resume.
@@ -96,12 +97,15 @@ func (w *work) carryOut(ctx context.Context, t Turn, stop <-chan struct{}, begun
 	if r.Session == "" {
 		return End{}, errors.New("session.resume names no session")
 	}
-	w.session = r.Session
+	if err := w.known(r.Session); err != nil {
+		return End{}, err
+	}
 	if stopped(stop) {
 		return End{Status: Interrupted}, nil // nothing was begun
 	}
 	awaited := 1
 	if !r.taken() {
+		w.ends = nil // of what was at work there before: a session is idle only after it has told its end
 		var submitted struct {
 			Status string `json:"status"`
 		}
@@ -151,8 +155,8 @@ func (w *work) await(ctx context.Context, n int, stop <-chan struct{}) (End, err
 		}
 	}()
 	for {
-		if ends := w.ends[w.session]; len(ends) >= n {
-			return ends[n-1], nil
+		if len(w.ends) >= n {
+			return w.ends[n-1], nil
 		}
 		select {
 		case <-stop:
@@ -172,26 +176,40 @@ func (w *work) await(ctx context.Context, n int, stop <-chan struct{}) (End, err
 	}
 }
 
-// take deals with what was not asked for: events, and what the backend wants of a person.
+// known names the session, and deals with what came before it was known.
+func (w *work) known(session string) error {
+	early := w.early
+	w.session, w.early = session, nil
+	for _, f := range early {
+		if err := w.take(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take deals with what was not asked for: events, and what the backend wants of a person. What another session wants is
+// for its own client to answer; what names none is asked of this one.
 func (w *work) take(f frame) error {
+	kind, asks := strings.CutSuffix(f.Params.Type, ".request")
+	request := f.Method != "event" && len(f.ID) > 0 && string(f.ID) != "null"
 	switch {
 	case f.Method == "":
 		return nil
-	case f.Method != "event":
-		if len(f.ID) == 0 || string(f.ID) == "null" {
-			return nil
+	case w.session == "":
+		if request || asks || f.Params.Type == "message.complete" || f.Params.Type == "session.reclaimed" {
+			w.early = append(w.early, f)
 		}
+		return nil
+	case request && (f.Params.Session == "" || f.Params.Session == w.session):
 		return w.send(map[string]any{"id": f.ID, "result": answer(f.Method)})
-	}
-	kind, asks := strings.CutSuffix(f.Params.Type, ".request")
-	switch {
-	case f.Params.Type == "message.complete":
+	case f.Method != "event" || f.Params.Session != w.session:
+		return nil
+	case f.Params.Type == "message.complete", f.Params.Type == "error":
 		w.ended(f)
-	case f.Params.Type == "error" && w.session != "" && f.Params.Session == w.session: // before the turn could begin
-		w.ended(f)
-	case f.Params.Type == "session.reclaimed" && f.Params.Session == w.session:
+	case f.Params.Type == "session.reclaimed":
 		return errors.New("the session was reclaimed")
-	case asks && (w.session == "" || f.Params.Session == w.session):
+	case asks:
 		return w.decline(kind, f)
 	}
 	return nil
@@ -247,7 +265,7 @@ func (w *work) ended(f frame) {
 			}
 		}
 	}
-	w.ends[f.Params.Session] = append(w.ends[f.Params.Session], end)
+	w.ends = append(w.ends, end)
 }
 
 func stopped(stop <-chan struct{}) bool {
