@@ -26,7 +26,7 @@ import (
 
 // fakeServe is `hermes serve` as its clients know it. Files in its home say how it behaves: turn (a person's turn is begun at
 // the start, of that prompt in session work; the file goes), auto (it continues such turns itself), running (its sessions are
-// at work), approval (a prompt asks for an approval), fatal (a prompt kills it), hanging (a prompt is never done), slow (it is done when there is a file finish, and there is one ended then), closes (the
+// at work), approval (a prompt asks for an approval), fatal (a prompt kills it), hanging (a prompt is never done), slow (it is done when there is a file finish, and there is one ended then), deaf (nobody is let in), closes (the
 // connection is closed when it has taken a prompt; the file goes), notowned
 // (another backend has the sessions), lease (it has the session open in Hermes's registry, from its start on; the file goes), fails and interrupted (how a prompt ends), queued (somebody else is faster).
 //
@@ -105,6 +105,10 @@ func (s *fakeBackend) mark(session, prompt string, attempts int) {
 
 func (s *fakeBackend) serve(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/api/ws" || s.token == "" || subtle.ConstantTimeCompare([]byte(r.URL.Query().Get("token")), []byte(s.token)) == 0 {
+		http.Error(w, "no", http.StatusForbidden)
+		return
+	}
+	if there(s.home, "deaf") {
 		http.Error(w, "no", http.StatusForbidden)
 		return
 	}

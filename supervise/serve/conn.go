@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -36,6 +35,15 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
+// lostError is a connection that was not made, or is of no more use: it says nothing about the turn.
+type lostError struct {
+	doing string
+	err   error
+}
+
+func (e *lostError) Error() string { return e.doing + ": connection lost: " + e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
 // conn is a connection: one goroutine uses it.
 type conn struct {
 	ws   *socket
@@ -49,7 +57,7 @@ func dial(ctx context.Context, b Backend) (*conn, error) {
 	}
 	ws, err := open(ctx, b.Port, path)
 	if err != nil {
-		return nil, errors.New("connect to hermes serve: " + hide(err.Error(), b.Secret))
+		return nil, &lostError{"connect", err}
 	}
 	return &conn{ws: ws}, nil
 }
@@ -75,14 +83,17 @@ func (c *conn) send(v map[string]any) error {
 	if err != nil {
 		return err
 	}
-	return c.ws.send(opText, data)
+	if err := c.ws.send(opText, data); err != nil {
+		return &lostError{"write", err}
+	}
+	return nil
 }
 
 func (c *conn) read(ctx context.Context) (frame, error) {
 	for {
 		data, err := c.ws.read(ctx)
 		if err != nil {
-			return frame{}, err
+			return frame{}, &lostError{"read", err}
 		}
 		var f frame
 		if json.Unmarshal(data, &f) == nil { // what is not understood is not for us

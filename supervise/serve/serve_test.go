@@ -1,9 +1,13 @@
 package serve
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -117,6 +121,7 @@ func TestContinue(t *testing.T) {
 		{"owned by another", map[string][]string{"session.resume": {`{"id":ID,"error":{"code":4090,"message":"in use"}}`}}, "session.resume", End{}, "busy"},
 		{"too many", map[string][]string{"session.resume": {`{"id":ID,"error":{"code":1,"message":"x","data":{"reason":"MAX_CONCURRENT_SESSIONS"}}}`}}, "session.resume", End{}, "busy"},
 		{"unknown session", map[string][]string{"session.resume": {`{"id":ID,"error":{"code":4007,"message":"session not found"}}`}}, "session.resume", End{}, "session not found"},
+		{"closed before the resume was answered", map[string][]string{"session.resume": {"close"}}, "session.resume", End{}, "busy"},
 		{"died before the reply", map[string][]string{"session.resume": {idle}, "prompt.submit": {"close"}}, "session.resume prompt.submit", End{}, "prompt.submit"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -139,14 +144,44 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-func TestNoErrorHasTheSecret(t *testing.T) {
+func TestWhatIsToldHasNoSecret(t *testing.T) {
 	t.Parallel()
+	closed := listen(t, func(conn net.Conn, in *bufio.Reader) {
+		if shake(conn, in) == nil {
+			_, _ = io.WriteString(conn, "\x88\x08\x03\xf3"+secret)
+			_, _ = io.Copy(io.Discard, in)
+		}
+	})
+	status := listen(t, func(conn net.Conn, _ *bufio.Reader) { _, _ = io.WriteString(conn, "HTTP/1.1 "+secret+" no\r\n\r\n") })
+	scripted := func(script map[string][]string) Backend { b, _ := backend(t, script); return b }
 	for name, b := range map[string]Backend{
 		"nobody listens": {Port: "1", Secret: secret},
-		"refused":        func() Backend { b, _ := backend(t, nil); b.Secret = "other-" + secret; return b }(),
+		"refused":        func() Backend { b := scripted(nil); b.Secret = "other-" + secret; return b }(),
+		"its status":     {Port: status, Secret: secret},
+		"closed":         {Port: closed, Secret: secret},
+		"not owned":      scripted(map[string][]string{"session.resume": {`{"id":ID,"error":{"code":4090,"message":"` + secret + `"}}`}}),
+		"an error":       scripted(map[string][]string{"session.resume": {`{"id":ID,"error":{"code":1,"message":"` + secret + `"}}`}}),
+		"a failed turn":  scripted(map[string][]string{"session.resume": {idle}, "prompt.submit": {streams, event("message.complete", "r1", `{"status":"error","error":"`+secret+`"}`)}}),
+		"an answer":      scripted(map[string][]string{"session.resume": {idle}, "prompt.submit": {streams, event("message.complete", "r1", `{"text":"`+secret+`"}`)}}),
 	} {
+		end, err := b.Continue(t.Context(), Turn{Session: "s"}, nil, func(bool) {})
+		text := fmt.Sprint(end, err)
+		if busy, is := errors.AsType[*BusyError](err); is {
+			text += busy.Reason + busy.Detail
+		}
+		if end.Text == "" && err == nil || strings.Contains(text, secret) || strings.Contains(text, "token") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+func TestBackendThatCannotBeReachedHasNotBegun(t *testing.T) {
+	t.Parallel()
+	refusing, _ := backend(t, nil)
+	refusing.Secret = "another"
+	for name, b := range map[string]Backend{"nobody listens": {Port: "1"}, "no port": {Port: "99999"}, "refused": refusing} {
 		_, err := b.Continue(t.Context(), Turn{Session: "s"}, nil, func(bool) {})
-		if err == nil || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "token") {
+		if busy, is := errors.AsType[*BusyError](err); !is || busy.Reason != "SERVICE_NOT_REACHED" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

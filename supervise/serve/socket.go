@@ -51,11 +51,6 @@ const (
 	maxHandshake = 16 << 10 // bytes of the answer to the handshake
 )
 
-// statusError is an answer to the handshake that is no WebSocket.
-type statusError struct{ status string }
-
-func (e *statusError) Error() string { return "HTTP status " + e.status }
-
 // open connects to a port of this machine and asks for a WebSocket at a path. It ends with ctx.
 func open(ctx context.Context, port, path string) (*socket, error) {
 	host := net.JoinHostPort("127.0.0.1", port)
@@ -96,7 +91,10 @@ func (s *socket) handshake(ctx context.Context, host, path string) error {
 		return errors.New("what listens there does not speak HTTP")
 	}
 	if code, _, _ := strings.Cut(status, " "); code != "101" {
-		return &statusError{fmt.Sprintf("%.40s", strings.ToValidUTF8(code, "?"))}
+		if len(code) != 3 || strings.Trim(code, "0123456789") != "" {
+			code = "that is none"
+		}
+		return errors.New("HTTP status " + code)
 	}
 	header, err := answer.ReadMIMEHeader()
 	if err != nil {

@@ -43,30 +43,39 @@ type Progress func(taken bool)
 const replyWait = 2 * time.Minute
 
 // Continue resumes the session and sees the turn to its end. The error is a *BusyError where somebody else has the session,
-// and nothing has begun; any other says that the turn's end is not known. When stop is closed the turn is interrupted.
+// or the backend cannot be reached, and nothing has begun; any other says that the turn's end is not known. When stop is closed the turn is interrupted.
 func (b Backend) Continue(ctx context.Context, t Turn, stop <-chan struct{}, begun Progress) (End, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	c, err := dial(ctx, b)
-	if err != nil {
-		return End{}, err
+	w := &work{backend: b, turn: t, stop: stop, begun: begun}
+	end, err := w.converse(ctx)
+	return b.told(end, err, w.given)
+}
+
+// told is what leaves this package: nothing in it has the secret, whoever put it there.
+func (b Backend) told(end End, err error, given bool) (End, error) {
+	end.Text = hide(end.Text, b.Secret)
+	if err == nil {
+		return end, nil
 	}
-	defer c.ws.conn.Close() //nolint:errcheck // it has served its end
-	go c.ws.keepAlive(ctx)
-	w := &work{conn: c}
-	end, err := w.carryOut(ctx, t, stop, begun)
-	if err != nil {
-		if busy := refusal(err); busy != nil {
-			return End{}, busy
-		}
-		return End{}, errors.New("hermes serve: " + hide(err.Error(), b.Secret))
+	text := hide(err.Error(), b.Secret)
+	busy := refusal(err)
+	if _, lost := errors.AsType[*lostError](err); lost && !given {
+		busy = &BusyError{Reason: "SERVICE_NOT_REACHED"}
 	}
-	return end, nil
+	if busy != nil {
+		return End{}, &BusyError{Reason: busy.Reason, Detail: text}
+	}
+	return End{}, errors.New("hermes serve: " + text)
 }
 
 // work is one conversation.
 type work struct {
 	*conn
+
+	backend Backend
+	turn    Turn
+	stop    <-chan struct{}
+	begun   Progress
+	given   bool // prompt.submit was sent: from then on a lost connection says nothing about the turn
 
 	session string  // the backend's own id of it, once it is known
 	early   []frame // what came before that
@@ -85,7 +94,22 @@ func (r resumed) taken() bool {
 	return r.Running || len(auto) > 0 && !bytes.Equal(auto, []byte("null")) && !bytes.Equal(auto, []byte("false"))
 }
 
-func (w *work) carryOut(ctx context.Context, t Turn, stop <-chan struct{}, begun Progress) (End, error) {
+// converse is one connection, from the dial to the end of the turn.
+func (w *work) converse(ctx context.Context) (End, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c, err := dial(ctx, w.backend)
+	if err != nil {
+		return End{}, err
+	}
+	defer c.ws.conn.Close() //nolint:errcheck // it has served its end
+	go c.ws.keepAlive(ctx)
+	w.conn = c
+	return w.carryOut(ctx)
+}
+
+func (w *work) carryOut(ctx context.Context) (End, error) {
+	t := w.turn
 	params := map[string]any{"session_id": t.Session, "cols": 80, "omit_messages": true}
 	if t.Profile != "" {
 		params["profile"] = t.Profile
@@ -100,12 +124,13 @@ func (w *work) carryOut(ctx context.Context, t Turn, stop <-chan struct{}, begun
 	if err := w.known(r.Session); err != nil {
 		return End{}, err
 	}
-	if stopped(stop) {
+	if stopped(w.stop) {
 		return End{Status: Interrupted}, nil // nothing was begun
 	}
 	awaited := 1
 	if !r.taken() {
 		w.ends = nil // of what was at work there before: a session is idle only after it has told its end
+		w.given = true
 		var submitted struct {
 			Status string `json:"status"`
 		}
@@ -117,8 +142,8 @@ func (w *work) carryOut(ctx context.Context, t Turn, stop <-chan struct{}, begun
 			awaited = 2
 		}
 	}
-	begun(r.taken())
-	end, err := w.await(ctx, awaited, stop)
+	w.begun(r.taken())
+	end, err := w.await(ctx, awaited)
 	end.Taken = r.taken()
 	return end, err
 }
@@ -138,7 +163,8 @@ func (w *work) ask(ctx context.Context, method string, params map[string]any, v 
 }
 
 // await reads until the session has ended so many turns. The interrupt of a turn is its end too.
-func (w *work) await(ctx context.Context, n int, stop <-chan struct{}) (End, error) {
+func (w *work) await(ctx context.Context, n int) (End, error) {
+	stop := w.stop
 	frames, lost := make(chan frame), make(chan error, 1)
 	go func() {
 		for {
@@ -171,7 +197,7 @@ func (w *work) await(ctx context.Context, n int, stop <-chan struct{}) (End, err
 				return End{}, err
 			}
 		case err := <-lost:
-			return End{}, fmt.Errorf("connection lost: %w", err)
+			return End{}, err
 		}
 	}
 }
