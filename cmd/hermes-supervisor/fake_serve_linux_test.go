@@ -26,7 +26,7 @@ import (
 
 // fakeServe is `hermes serve` as its clients know it. Files in its home say how it behaves: turn (a person's turn is begun at
 // the start, of that prompt in session work; the file goes), auto (it continues such turns itself), running (its sessions are
-// at work), approval (a prompt asks for an approval), fatal (a prompt kills it), hanging (a prompt is never done), slow (it is done when there is a file finish, and there is one ended then), deaf (nobody is let in), closes (the
+// at work), approval (a prompt asks for an approval), fatal (a prompt kills it), hanging (a prompt is never done), slow (it is done when there is a file finish, and there is one ended then), deaf (nobody is let in), mute (no end is told), closes (the
 // connection is closed when it has taken a prompt; the file goes), notowned
 // (another backend has the sessions), lease (it has the session open in Hermes's registry, from its start on; the file goes), fails and interrupted (how a prompt ends), queued (somebody else is faster).
 //
@@ -76,7 +76,8 @@ func fakeServe(home string, args []string) int {
 type fakeBackend struct {
 	home, token string
 	mu          sync.Mutex
-	working     atomic.Bool // a prompt is not done
+	working     atomic.Bool                // a prompt is not done
+	hears       atomic.Pointer[fakeClient] // who has resumed the session last
 }
 
 // startOfSelf is when this process was created, as psutil has it.
@@ -170,7 +171,9 @@ func (c *fakeClient) complete(payload map[string]any) {
 		panic(err)
 	}
 	c.working.Store(false)
-	c.event("message.complete", "run-1", payload)
+	if !there(c.home, "mute") {
+		c.hears.Load().event("message.complete", "run-1", payload)
+	}
 }
 
 // finish ends a slow turn when it is told to.
@@ -193,6 +196,7 @@ func (c *fakeClient) called(id json.RawMessage, method string, params map[string
 	switch method {
 	case "session.resume":
 		c.profile = params["profile"]
+		c.hears.Store(c)
 		result := map[string]any{"session_id": "run-1", "stored_session_id": params["session_id"], "running": c.working.Load(), "auto_continue": nil}
 		switch {
 		case params["session_id"] != "work":
@@ -233,6 +237,10 @@ func (c *fakeClient) called(id json.RawMessage, method string, params map[string
 		case there(c.home, "hanging"):
 		case there(c.home, "slow"):
 			go c.finish()
+			go func() { // the client has heard of it by then
+				time.Sleep(300 * time.Millisecond)
+				appendLine(filepath.Join(c.home, "begun"), "")
+			}()
 			if there(c.home, "closes") {
 				if err := os.Remove(filepath.Join(c.home, "closes")); err != nil {
 					panic(err)
@@ -252,6 +260,12 @@ func (c *fakeClient) called(id json.RawMessage, method string, params map[string
 			c.event("approval.request", "another", nil)
 			c.complete(done)
 		}
+	case "session.active_list":
+		status := "idle"
+		if c.working.Load() {
+			status = "working"
+		}
+		reply(map[string]any{"sessions": []any{map[string]any{"id": "run-1", "session_key": "work", "status": status}}})
 	case "session.interrupt":
 		appendLine(filepath.Join(c.home, "interrupts"), fmt.Sprint(params["session_id"]))
 		reply(map[string]any{"status": "interrupted"})

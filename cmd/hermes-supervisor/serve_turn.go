@@ -63,7 +63,7 @@ func (r *room) throughServe(agent turn.Agent, t *fsstate.Turn) (turn.Agent, erro
 	if path, err := filepath.Abs(r.config.Path); err == nil && r.config.Path != "" {
 		argv = append(argv, "--config", path) // a keeper has another working directory
 	}
-	argv = append(argv, "serve-turn", "--service", s.Name)
+	argv = append(argv, "serve-turn", "--service", s.Name, "--turn", fsstate.HermesID(t.Origin.StartedAt))
 	if at != home.Path {
 		argv = append(argv, "--profile", home.Profile)
 	}
@@ -88,25 +88,26 @@ func (r *room) holding(home fsstate.Home) (*config.Service, string) {
 
 // serveTurnCommand is the agent of a keeper that continues a turn in `hermes serve`.
 func (a *app) serveTurnCommand() *cobra.Command {
-	var name, profile string
+	var name string
+	var t serve.Turn
 	cmd := &cobra.Command{
 		Use: "serve-turn --service NAME", Hidden: true, Args: noArgs,
 		Short: "Continue a turn in hermes serve (keepers start this)",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serveTurn(cmd, name, profile)
+			return a.serveTurn(cmd, name, t)
 		},
 	}
 	cmd.Flags().StringVar(&name, "service", "", "the service that holds the turn")
-	cmd.Flags().StringVar(&profile, "profile", "", "the profile of the session, where it is not the service's own")
+	cmd.Flags().StringVar(&t.ID, "turn", "", "what tells the turn from others of its session")
+	cmd.Flags().StringVar(&t.Profile, "profile", "", "the profile of the session, where it is not the service's own")
 	return cmd
 }
 
-func (a *app) serveTurn(cmd *cobra.Command, name, profile string) error {
-	session := os.Getenv(turn.SessionVar)
-	if session == "" {
+func (a *app) serveTurn(cmd *cobra.Command, name string, t serve.Turn) error {
+	if t.Session = os.Getenv(turn.SessionVar); t.Session == "" {
 		return &turn.UsageError{Problem: "serve-turn is started by a keeper"}
 	}
-	r, err := a.read()
+	r, err := a.open()
 	if err != nil {
 		return err
 	}
@@ -115,6 +116,7 @@ func (a *app) serveTurn(cmd *cobra.Command, name, profile string) error {
 	if err != nil {
 		return err
 	}
+	t.Prompt = string(prompt)
 	ctx := cmd.Context()
 	stop, quit := interruptible(ctx)
 	defer quit()
@@ -130,7 +132,7 @@ func (a *app) serveTurn(cmd *cobra.Command, name, profile string) error {
 	backend, err := serve.Find(waiting, fsstate.ServiceFiles{Store: r.Store, Key: r.Key}, name)
 	var end serve.End
 	if err == nil {
-		end, err = backend.Continue(ctx, serve.Turn{Session: session, Profile: profile, Prompt: string(prompt)}, stop, func(taken bool) {
+		end, err = backend.Continue(ctx, t, stop, func(taken bool) {
 			if taken {
 				a.say("Hermes has taken the turn itself: watching it")
 			}
@@ -159,6 +161,9 @@ func (a *app) serveEnd(end serve.End, err error) error {
 	case serve.Failed:
 		a.say("%s", oneLine(errors.New(end.Text)))
 		a.code = exitFailed
+	case serve.Unseen:
+		a.say("the turn has ended in Hermes, where its answer stands")
+		text = fmt.Sprintf(endLine, serve.Complete)
 	case serve.Complete:
 		text = end.Text + "\n" + text
 	}

@@ -20,7 +20,14 @@ import (
 type Backend struct {
 	Port   string
 	Secret string // "": it has none of ours
+
+	lives    func() bool // the process that Find found; nil: that cannot be told
+	files    fsstate.ServiceFiles
+	instance string        // of that launch
+	every    time.Duration // for tests: instead of lookEvery
 }
+
+func (b Backend) living() bool { return b.lives != nil && b.lives() }
 
 // findEvery is between two looks at a service that is not up yet.
 const findEvery = 100 * time.Millisecond
@@ -67,6 +74,8 @@ func look(files fsstate.ServiceFiles, name string) (b Backend, why string, err e
 	if b.Port, b.Secret = service.Told(files.Store, rec.Process.Instance); !aPort().MatchString(b.Port) {
 		return b, "has not told its port", nil
 	}
+	b.files, b.instance = files, rec.Process.Instance
+	b.lives = func() bool { return ident.Check(rec.Process) != ident.Dead }
 	return b, "", nil
 }
 

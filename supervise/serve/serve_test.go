@@ -12,17 +12,22 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 )
 
 const secret = "5ec2e7"
 
-// backend is a server that answers each call with the frames that the script has for its method; "ID" stands for the call's.
+// backend is a server that answers each call with the frames that the script has for its method; "ID" stands for the call's,
+// and "METHOD 2" for the second call.
 func backend(t *testing.T, script map[string][]string) (b Backend, calls func() []string) {
 	t.Helper()
-	got := make(chan string, 100)
+	got := make(chan string, 1000)
+	var asked sync.Mutex
+	times := map[string]int{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("token") != secret {
 			http.Error(w, "no", http.StatusForbidden)
@@ -45,7 +50,14 @@ func backend(t *testing.T, script map[string][]string) (b Backend, calls func() 
 			}
 			_ = json.Unmarshal(data, &call)
 			got <- call.Method + string(call.Result)
-			for _, answer := range script[call.Method] {
+			asked.Lock()
+			times[call.Method]++
+			answers, again := script[fmt.Sprint(call.Method, " ", times[call.Method])]
+			asked.Unlock()
+			if !again {
+				answers = script[call.Method]
+			}
+			for _, answer := range answers {
 				if answer == "close" {
 					return
 				}
@@ -93,15 +105,15 @@ func TestContinue(t *testing.T) {
 	}{
 		{"idle", map[string][]string{"session.resume": {idle}, "prompt.submit": {streams, done}}, "session.resume prompt.submit", End{Status: Complete, Text: "ok"}, ""},
 		{"its end comes before the reply", map[string][]string{"session.resume": {idle}, "prompt.submit": {done, streams}}, "session.resume prompt.submit", End{Status: Complete, Text: "ok"}, ""},
-		{"taken by Hermes, done before the reply", map[string][]string{"session.resume": {done, taken}}, "session.resume", End{Status: Complete, Text: "ok", Taken: true}, ""},
+		{"taken by Hermes, done before the reply", map[string][]string{"session.resume": {done, taken}}, "session.resume", End{Status: Complete, Text: "ok"}, ""},
 		{"an end of an earlier turn comes before the prompt", map[string][]string{
 			"session.resume": {event("message.complete", "r1", `{"status":"complete","text":"old"}`), idle}, "prompt.submit": {streams, done},
 		}, "session.resume prompt.submit", End{Status: Complete, Text: "ok"}, ""},
-		{"running", map[string][]string{"session.resume": {running, done}}, "session.resume", End{Status: Complete, Text: "ok", Taken: true}, ""},
+		{"running", map[string][]string{"session.resume": {running, done}}, "session.resume", End{Status: Complete, Text: "ok"}, ""},
 		{"an end of another session", map[string][]string{"session.resume": {idle}, "prompt.submit": {streams, event("message.complete", "r2", `{}`), "close"}}, "session.resume prompt.submit", End{}, "connection lost"},
 		{"interrupted", map[string][]string{"session.resume": {idle}, "prompt.submit": {streams, event("message.complete", "r1", `{"status":"interrupted"}`)}}, "session.resume prompt.submit", End{Status: Interrupted}, ""},
 		{"an error of Hermes's", map[string][]string{"session.resume": {idle}, "prompt.submit": {streams, event("message.complete", "r1", `{"status":"error","error":"no key"}`)}}, "session.resume prompt.submit", End{Status: Failed, Text: "no key"}, ""},
-		{"an agent that cannot be made", map[string][]string{"session.resume": {idle}, "prompt.submit": {streams, event("error", "r1", `{"message":"no provider"}`)}}, "session.resume prompt.submit", End{Status: Failed, Text: "no provider"}, ""},
+		{"an agent that cannot be made", map[string][]string{"session.resume": {idle}, "prompt.submit": {streams, event("error", "r1", `{"message":"no provider"}`)}, "session.active_list": {listed("idle")}}, "session.resume prompt.submit session.active_list session.active_list", End{Status: Failed, Text: "no provider"}, ""},
 		{"garbage in between", map[string][]string{"session.resume": {"{", "[]", `{"id":"ID"}`, `{"method":5}`, idle}, "prompt.submit": {"null", streams, done}}, "session.resume prompt.submit", End{Status: Complete, Text: "ok"}, ""},
 		{"questions", map[string][]string{
 			"session.resume": {idle},
@@ -127,6 +139,7 @@ func TestContinue(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			b, calls := backend(t, tc.script)
+			b.every = 30 * time.Millisecond
 			end, err := b.Continue(t.Context(), Turn{Session: "s", Prompt: "p"}, nil, func(bool) {})
 			if all := strings.Join(calls(), " "); all != tc.calls {
 				t.Errorf("calls: %s", all)

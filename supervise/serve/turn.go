@@ -17,23 +17,24 @@ type Turn struct {
 	Session string // Hermes's stored id of the session, which its marker is called by
 	Profile string // of the session, where the backend serves several; "": its own
 	Prompt  string // the note with the original prompt
+	ID      string // tells this turn of the session from others; "": each call is a turn of its own
 }
 
 // Status is how a turn ended.
 type Status string
 
-// The three ends of a turn, in Hermes's words.
+// The ends of a turn, the first three in Hermes's words.
 const (
 	Complete    Status = "complete"
 	Failed      Status = "error"
 	Interrupted Status = "interrupted"
+	Unseen      Status = "unseen" // the backend lives and is done with it, and how it ended was told to nobody here
 )
 
 // End is the end of a turn.
 type End struct {
 	Status Status
 	Text   string // the answer, or what went wrong
-	Taken  bool   // Hermes was at it itself: nothing was prompted
 }
 
 // Progress is told once: the turn is at work, and whether Hermes had taken it itself.
@@ -45,10 +46,36 @@ const replyWait = 2 * time.Minute
 // Continue resumes the session and sees the turn to its end. The error is a *BusyError where somebody else has the session,
 // or the backend cannot be reached, and nothing has begun; any other says that the turn's end is not known. When stop is closed the turn is interrupted.
 func (b Backend) Continue(ctx context.Context, t Turn, stop <-chan struct{}, begun Progress) (End, error) {
-	w := &work{backend: b, turn: t, stop: stop, begun: begun}
-	end, err := w.converse(ctx)
-	return b.told(end, err, w.given)
+	w := &work{backend: b, turn: t, stop: stop, begun: begunOnce(begun), kept: givenOf(b, t)}
+	switch w.given = w.kept.read(); w.given { // an end is there where whoever saw it has not been heard
+	case Complete, Unseen:
+		return End{Status: Unseen}, nil
+	case Failed:
+		return End{Status: Failed, Text: "Hermes has ended the turn with an error"}, nil
+	case Interrupted:
+		return End{Status: Interrupted}, nil
+	}
+	for wait := firstAgain; ; wait = min(2*wait, lastAgain) {
+		end, err := w.converse(ctx)
+		if err == nil && w.given != "" {
+			_ = w.kept.write(end.Status) // it is told now; this is for a keeper that does not hear it
+		}
+		// The turn goes on while its backend lives: a connection is no part of it.
+		if _, lost := errors.AsType[*lostError](err); !lost || w.given == "" && !w.watched || ctx.Err() != nil || !b.living() {
+			return b.told(end, err, w.given != "" || w.watched)
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
 }
+
+// Between two tries to reach a backend again that lives.
+const (
+	firstAgain = 100 * time.Millisecond
+	lastAgain  = 5 * time.Second
+)
 
 // told is what leaves this package: nothing in it has the secret, whoever put it there.
 func (b Backend) told(end End, err error, given bool) (End, error) {
@@ -58,6 +85,9 @@ func (b Backend) told(end End, err error, given bool) (End, error) {
 	}
 	text := hide(err.Error(), b.Secret)
 	busy := refusal(err)
+	if own, is := errors.AsType[*BusyError](err); is {
+		busy, text = own, hide(own.Detail, b.Secret)
+	}
 	if _, lost := errors.AsType[*lostError](err); lost && !given {
 		busy = &BusyError{Reason: "SERVICE_NOT_REACHED"}
 	}
@@ -67,7 +97,18 @@ func (b Backend) told(end End, err error, given bool) (End, error) {
 	return End{}, errors.New("hermes serve: " + text)
 }
 
-// work is one conversation.
+// begunOnce has it told once, however often the connection is lost.
+func begunOnce(begun Progress) Progress {
+	told := false
+	return func(taken bool) {
+		if !told {
+			told = true
+			begun(taken)
+		}
+	}
+}
+
+// work is one call of Continue.
 type work struct {
 	*conn
 
@@ -75,11 +116,15 @@ type work struct {
 	turn    Turn
 	stop    <-chan struct{}
 	begun   Progress
-	given   bool // prompt.submit was sent: from then on a lost connection says nothing about the turn
+	kept    given
+	given   Status // what the backend was given of the turn: from then on a lost connection says nothing about it
+	watched bool   // Hermes has taken the turn itself
+	started bool   // it was seen at work
 
 	session string  // the backend's own id of it, once it is known
 	early   []frame // what came before that
 	ends    []End   // what has ended in it
+	failed  *End    // an error after which nothing has come yet: the end, or one after which Hermes goes on
 }
 
 // resumed is what is read of a reply to session.resume.
@@ -87,11 +132,16 @@ type resumed struct {
 	Session      string          `json:"session_id"`
 	Running      bool            `json:"running"`
 	AutoContinue json.RawMessage `json:"auto_continue"`
+	Queued       json.RawMessage `json:"queued"` // a prompt that waits for the end of what runs
 }
 
-func (r resumed) taken() bool {
-	auto := bytes.TrimSpace(r.AutoContinue)
-	return r.Running || len(auto) > 0 && !bytes.Equal(auto, []byte("null")) && !bytes.Equal(auto, []byte("false"))
+func (r resumed) taken() bool  { return r.Running || r.queued() || says(r.AutoContinue) }
+func (r resumed) queued() bool { return says(r.Queued) }
+
+// says tells whether a field is there and holds something.
+func says(field json.RawMessage) bool {
+	field = bytes.TrimSpace(field)
+	return len(field) > 0 && !bytes.Equal(field, []byte("null")) && !bytes.Equal(field, []byte("false"))
 }
 
 // converse is one connection, from the dial to the end of the turn.
@@ -104,7 +154,7 @@ func (w *work) converse(ctx context.Context) (End, error) {
 	}
 	defer c.ws.conn.Close() //nolint:errcheck // it has served its end
 	go c.ws.keepAlive(ctx)
-	w.conn = c
+	w.conn, w.session, w.early, w.ends, w.failed = c, "", nil, nil, nil
 	return w.carryOut(ctx)
 }
 
@@ -124,28 +174,71 @@ func (w *work) carryOut(ctx context.Context) (End, error) {
 	if err := w.known(r.Session); err != nil {
 		return End{}, err
 	}
-	if stopped(w.stop) {
+	switch {
+	case stopped(w.stop) && w.given == "":
 		return End{Status: Interrupted}, nil // nothing was begun
+	case r.taken():
+		w.began(r)
+		if w.given != "" && r.Running && r.queued() { // ours waits for another
+			return w.await(ctx, 2)
+		}
+		return w.await(ctx, 1)
+	case len(w.ends) > 0 && w.given != "":
+		return w.ends[len(w.ends)-1], nil
+	case w.given == begun || w.started:
+		return End{Status: Unseen}, nil
+	case w.given == asking: // it was not taken, or is over: the next try prompts again, with a note that says so
+		_ = w.kept.write("")
+		return End{}, errors.New("the backend was lost while it was given the prompt")
+	case w.watched:
+		return End{}, errNotDone
 	}
-	awaited := 1
-	if !r.taken() {
-		w.ends = nil // of what was at work there before: a session is idle only after it has told its end
-		w.given = true
-		var submitted struct {
-			Status string `json:"status"`
-		}
-		err := w.ask(ctx, "prompt.submit", map[string]any{"session_id": w.session, "text": t.Prompt, "display_kind": "hidden"}, &submitted)
-		if err != nil {
-			return End{}, err
-		}
-		if submitted.Status == "queued" { // somebody was faster: theirs ends first
-			awaited = 2
-		}
+	return w.submit(ctx)
+}
+
+// began is said of a turn that the backend is at.
+func (w *work) began(r resumed) {
+	if w.given == "" {
+		w.watched = true
+		w.begun(true)
 	}
-	w.begun(r.taken())
-	end, err := w.await(ctx, awaited)
-	end.Taken = r.taken()
-	return end, err
+	if r.Running {
+		w.started = true
+		w.give(begun)
+	}
+}
+
+func (w *work) give(s Status) {
+	if w.given != s {
+		w.given = s
+		_ = w.kept.write(s) // lost, it costs another continuation, which is told to verify
+	}
+}
+
+// submit prompts. That it is about to comes first.
+func (w *work) submit(ctx context.Context) (End, error) {
+	if err := w.kept.write(asking); err != nil {
+		return End{}, &BusyError{Reason: "NOT_RECORDED", Detail: err.Error()}
+	}
+	w.given = asking
+	w.ends, w.failed = nil, nil // of what was at work there before: a session is idle only after it has told its end
+	var submitted struct {
+		Status string `json:"status"`
+	}
+	err := w.ask(ctx, "prompt.submit", map[string]any{"session_id": w.session, "text": w.turn.Prompt, "display_kind": "hidden"}, &submitted)
+	if _, refused := errors.AsType[*rpcError](err); refused {
+		w.given = ""
+		_ = w.kept.write("")
+	}
+	if err != nil {
+		return End{}, err
+	}
+	w.give(begun)
+	w.begun(false)
+	if submitted.Status == "queued" { // somebody was faster: theirs ends first
+		return w.await(ctx, 2)
+	}
+	return w.await(ctx, 1)
 }
 
 // ask is a call with a time limit, whose result is read into v.
@@ -160,46 +253,6 @@ func (w *work) ask(ctx context.Context, method string, params map[string]any, v 
 		return fmt.Errorf("%s: reply not understood: %w", method, err)
 	}
 	return nil
-}
-
-// await reads until the session has ended so many turns. The interrupt of a turn is its end too.
-func (w *work) await(ctx context.Context, n int) (End, error) {
-	stop := w.stop
-	frames, lost := make(chan frame), make(chan error, 1)
-	go func() {
-		for {
-			f, err := w.read(ctx)
-			if err != nil {
-				lost <- err
-				return
-			}
-			select {
-			case frames <- f:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	for {
-		if len(w.ends) >= n {
-			return w.ends[n-1], nil
-		}
-		select {
-		case <-stop:
-			stop = nil
-			w.next++
-			err := w.send(map[string]any{"id": w.next, "method": "session.interrupt", "params": map[string]any{"session_id": w.session}})
-			if err != nil {
-				return End{}, err
-			}
-		case f := <-frames:
-			if err := w.take(f); err != nil {
-				return End{}, err
-			}
-		case err := <-lost:
-			return End{}, err
-		}
-	}
 }
 
 // known names the session, and deals with what came before it was known.
@@ -223,16 +276,26 @@ func (w *work) take(f frame) error {
 	case f.Method == "":
 		return nil
 	case w.session == "":
-		if request || asks || f.Params.Type == "message.complete" || f.Params.Type == "session.reclaimed" {
+		switch f.Params.Type {
+		case "message.start", "message.complete", "error", "session.reclaimed":
 			w.early = append(w.early, f)
+		default:
+			if request || asks {
+				w.early = append(w.early, f)
+			}
 		}
 		return nil
 	case request && (f.Params.Session == "" || f.Params.Session == w.session):
 		return w.send(map[string]any{"id": f.ID, "result": answer(f.Method)})
 	case f.Method != "event" || f.Params.Session != w.session:
 		return nil
-	case f.Params.Type == "message.complete", f.Params.Type == "error":
-		w.ended(f)
+	case f.Params.Type == "message.start":
+		w.started, w.failed = true, nil
+	case f.Params.Type == "message.complete":
+		w.ends = append(w.ends, endOf(f))
+	case f.Params.Type == "error":
+		end := endOf(f)
+		w.failed = &end
 	case f.Params.Type == "session.reclaimed":
 		return errors.New("the session was reclaimed")
 	case asks:
@@ -271,7 +334,7 @@ func (w *work) decline(kind string, f frame) error {
 	return w.send(map[string]any{"id": w.next, "method": kind + ".respond", "params": params})
 }
 
-func (w *work) ended(f frame) {
+func endOf(f frame) End {
 	var p struct {
 		Text    string `json:"text"`
 		Status  string `json:"status"`
@@ -291,7 +354,7 @@ func (w *work) ended(f frame) {
 			}
 		}
 	}
-	w.ends = append(w.ends, end)
+	return end
 }
 
 func stopped(stop <-chan struct{}) bool {
