@@ -11,44 +11,65 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"hermes-supervisor/policy/phase"
 )
 
 // helpWait bounds how long a program may take to say which flags it has: Hermes takes seconds to import itself.
 const helpWait = 30 * time.Second
 
+// helpRetry is how long a program that said nothing is not asked again.
+const helpRetry = 10 * time.Minute
+
 // flagsKnown is what programs have said of themselves, by path, time of change and command: a launch asks once for each.
 type flagsKnown struct {
 	mu   sync.Mutex
-	help map[string]string
+	help map[string]helpText
 }
 
-var flags = flagsKnown{help: map[string]string{}}
+type helpText struct {
+	text  string
+	until time.Time // zero: for good
+}
 
-// withKnown is the command with those of the wanted flags behind it that the help text of program has, which is the same
-// command without what limits it. A flag that a version does not know would end it (argparse: exit 2), so where nothing
-// can be told, none is given.
-func (f *flagsKnown) withKnown(ctx context.Context, command, program, wanted, env []string, dir string) []string {
-	if len(wanted) == 0 || len(program) == 0 {
-		return command
+var flags = flagsKnown{help: map[string]helpText{}}
+
+// helpKey names a program as it is now.
+func helpKey(program []string) string {
+	path := program[0]
+	if found, err := exec.LookPath(path); err == nil {
+		path = found
 	}
-	key := ""
-	if path, err := exec.LookPath(program[0]); err == nil {
-		if target, err := filepath.EvalSymlinks(path); err == nil {
-			path = target
-		}
-		key = strings.Join(append([]string{path, changedAt(path)}, program[1:]...), "\x00")
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return strings.Join(append([]string{path, changedAt(path)}, program[1:]...), "\x00")
+}
+
+// of is what is known of a program.
+func (f *flagsKnown) of(program []string) (help string, known bool) {
+	key := helpKey(program)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h, known := f.help[key]
+	return h.text, known && (h.until.IsZero() || time.Now().Before(h.until))
+}
+
+// ask asks a program, and knows it from then on.
+func (f *flagsKnown) ask(ctx context.Context, program, env []string, dir string) {
+	key := helpKey(program)
+	h := helpText{text: helpOf(ctx, program, env, dir)}
+	if h.text == "" {
+		h.until = time.Now().Add(helpRetry)
 	}
 	f.mu.Lock()
-	help, known := f.help[key]
-	f.mu.Unlock()
-	if !known {
-		help = helpOf(ctx, program, env, dir)
-		if key != "" && help != "" {
-			f.mu.Lock()
-			f.help[key] = help
-			f.mu.Unlock()
-		}
-	}
+	defer f.mu.Unlock()
+	f.help[key] = h
+}
+
+// withFlags is the command with those of the wanted flags behind it that the help text has. A flag that a version does not
+// know would end it (argparse: exit 2), so where nothing can be told, none is given.
+func withFlags(command, wanted []string, help string) []string {
 	command = slices.Clone(command)
 	for _, flag := range wanted {
 		if regexp.MustCompile(`(^|[\s,\[])` + regexp.QuoteMeta(flag) + `($|[\s,\]=])`).MatchString(help) {
@@ -88,14 +109,36 @@ func helpOf(ctx context.Context, program, env []string, dir string) string {
 	return out.String()
 }
 
-// arguments is the command of the next launch. What it takes to find out does not hold the gate, behind which the other
-// services wait for the disk.
-func (j *job) arguments(ctx context.Context) []string {
-	if len(j.spec.KnownFlags) == 0 {
-		return j.spec.Command
+// arguments is the command of the next launch; false while its program is asked which flags it has, which is the same
+// command without what limits it. That takes seconds: orders are obeyed meanwhile, and the launch is taken up again by
+// answered.
+func (j *job) arguments(ctx context.Context) ([]string, bool) {
+	spec := j.spec
+	if len(spec.KnownFlags) == 0 || len(spec.Program) == 0 {
+		return spec.Command, true
 	}
-	<-j.Gate
-	defer func() { j.Gate <- struct{}{} }()
-	env := j.spec.environ(os.Environ(), map[string]string{homeVar: j.Files.Store.Home().Path})
-	return flags.withKnown(ctx, j.spec.Command, j.spec.Program, j.spec.KnownFlags, env, j.dir())
+	if help, known := flags.of(spec.Program); known {
+		return withFlags(spec.Command, spec.KnownFlags, help), true
+	}
+	if !j.asking {
+		j.asking = true
+		env := spec.environ(os.Environ(), map[string]string{homeVar: j.Files.Store.Home().Path})
+		dir := j.dir()
+		go func() {
+			flags.ask(ctx, spec.Program, env, dir)
+			j.answers <- struct{}{}
+		}()
+	}
+	return nil, false
+}
+
+// answered goes on with the launch that waits for an answer, unless an order came first.
+func (j *job) answered(ctx context.Context) {
+	j.asking = false
+	if j.state.Phase != phase.Starting || j.launch != nil || j.state.Reason == phase.ReasonOwnerUnknown {
+		return
+	}
+	j.Gate <- struct{}{}
+	defer func() { <-j.Gate }()
+	j.move(ctx, j.state, phase.Launch)
 }

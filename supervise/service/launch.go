@@ -37,10 +37,14 @@ type launch struct {
 
 // start launches the service: witness held, instance durable, fork, record. An automatic restart has been announced by
 // the record of the launch before it (Service.Next), so nothing is written between that one's end and the fork. The event
-// says that it runs, or why it does not.
+// says that it runs, or why it does not; none: the program has to be asked something first.
 func (j *job) start(ctx context.Context) *phase.Event {
 	event := func(kind phase.Kind) *phase.Event { return &phase.Event{Kind: kind, Epoch: j.state.Launch} }
-	argv := j.arguments(ctx)
+	argv, known := j.arguments(ctx)
+	if !known {
+		j.save() // the order to start is durable, as it is with a launch
+		return nil
+	}
 	instance, witness, err := j.witness()
 	failed := func(err error) *phase.Event {
 		j.spare = instance // nothing was launched with it

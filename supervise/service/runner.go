@@ -69,11 +69,13 @@ type job struct {
 	spare   string   // instance of a witness that is ready for the next launch
 	past    []string // instances of which nothing lives, and whose files go when no record names them
 	events  chan phase.Event
-	timer   *time.Timer // the one point in time at which something is due: back-off, another try to write, another look
-	lookAt  time.Time   // zero: nothing is unknown
-	looks   int         // how often it stayed so
-	leaving bool        // the supervisor is being stopped: Run returns when nothing lives
-	leftAt  time.Time   // when that was asked for
+	timer   *time.Timer   // the one point in time at which something is due: back-off, another try to write, another look
+	lookAt  time.Time     // zero: nothing is unknown
+	looks   int           // how often it stayed so
+	asking  bool          // the program is asked for its flags
+	answers chan struct{} // that it has answered; one at a time
+	leaving bool          // the supervisor is being stopped: Run returns when nothing lives
+	leftAt  time.Time     // when that was asked for
 }
 
 // Run runs the service until ctx ends, which leaves it running, or Shutdown has stopped it. It takes the service first;
@@ -82,7 +84,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec) error {
 	defer close(r.done)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	j := &job{Runner: r, spec: spec, events: make(chan phase.Event, 4), timer: time.NewTimer(time.Hour)}
+	j := &job{Runner: r, spec: spec, events: make(chan phase.Event, 4), answers: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 	j.timer.Stop()
 	defer j.timer.Stop()
 	act, err := j.claim(ctx)
@@ -112,6 +114,8 @@ func (r *Runner) Run(ctx context.Context, spec Spec) error {
 			j.handle(ctx, e)
 		case <-j.exited():
 			j.handle(ctx, j.exit())
+		case <-j.answers:
+			j.answered(ctx)
 		case <-j.timer.C:
 			j.due(ctx)
 		}
