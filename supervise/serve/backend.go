@@ -33,7 +33,7 @@ func (b Backend) living() bool { return b.lives != nil && b.lives() }
 const findEvery = 100 * time.Millisecond
 
 // Find waits until the service is up and has told its port. Only a record that verifies is believed, and only of a process
-// that lives: whoever else listens on that port is not told the secret. The error is a *BusyError when ctx ends before.
+// that lives, and only a port that is sealed as the record is: whoever else listens at another is not told the secret. The error is a *BusyError when ctx ends before.
 func Find(ctx context.Context, files fsstate.ServiceFiles, name string) (Backend, error) {
 	tick := time.NewTicker(findEvery)
 	defer tick.Stop()
@@ -71,7 +71,7 @@ func look(files fsstate.ServiceFiles, name string) (b Backend, why string, err e
 	if state.Phase != phase.Running || ident.Check(rec.Process) != ident.Alive {
 		return b, "is not up", nil
 	}
-	if b.Port, b.Secret = service.Told(files.Store, rec.Process.Instance); !aPort().MatchString(b.Port) {
+	if b.Port, b.Secret = service.Told(files, rec.Process.Instance); !aPort().MatchString(b.Port) {
 		return b, "has not told its port", nil
 	}
 	b.files, b.instance = files, rec.Process.Instance

@@ -3,6 +3,7 @@ package service
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -75,7 +76,8 @@ func (j *job) hear(l *launch) {
 func (j *job) tellOf(l *launch) func(string) {
 	name := j.spec.Name
 	return func(told string) {
-		if err := j.keep(l.id.Instance+toldSuffix, told); err != nil {
+		file := l.id.Instance + toldSuffix
+		if err := j.keep(file, sealTold(j.Files, file, told)); err != nil {
 			j.Log.Warn("what the service said is not kept", "service", name, "error", err.Error())
 		}
 	}
@@ -102,14 +104,39 @@ func (j *job) keep(file, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Told is what a launch said when it was ready, and its secret; "" where there is none.
-func Told(store *fsstate.Store, instance string) (told, secret string) {
-	read := func(suffix string) string {
-		text, _, err := store.Read(fsstate.Run, instance+suffix)
-		if err != nil {
-			return ""
-		}
-		return string(text)
+// sealTold is what stands in a file of what a launch said: sealed as its record is, since whoever asks that launch tells
+// its secret to the port that stands there.
+func sealTold(files fsstate.ServiceFiles, file, told string) string {
+	text, err := json.Marshal(told)
+	if err != nil {
+		return ""
 	}
-	return read(toldSuffix), read(secretSuffix)
+	d := fsstate.Document{"version": json.RawMessage("1"), "told": text}
+	d.Seal(files.Key, toldContext(files, file))
+	text, err = json.Marshal(d)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+func toldContext(files fsstate.ServiceFiles, file string) string {
+	return "told\x00" + files.Store.Home().Path + "\x00" + file
+}
+
+// Told is what a launch said when it was ready, and its secret; "" where there is none, or somebody else wrote it.
+func Told(files fsstate.ServiceFiles, instance string) (told, secret string) {
+	read := func(suffix string) []byte {
+		text, _, err := files.Store.Read(fsstate.Run, instance+suffix)
+		if err != nil {
+			return nil
+		}
+		return text
+	}
+	var d fsstate.Document
+	if json.Unmarshal(read(toldSuffix), &d) != nil || len(files.Key) > 0 && !d.Verify(files.Key, toldContext(files, instance+toldSuffix)) ||
+		json.Unmarshal(d["told"], &told) != nil {
+		told = ""
+	}
+	return told, string(read(secretSuffix))
 }

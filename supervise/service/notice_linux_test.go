@@ -23,7 +23,7 @@ func (w *world) speaking(port string) Spec {
 
 func (w *world) told() string {
 	rec, _ := w.record()
-	told, _ := Told(w.files.Store, rec.Process.Instance)
+	told, _ := Told(w.files, rec.Process.Instance)
 	return told
 }
 
@@ -50,6 +50,23 @@ func TestWhatAnAdoptedServiceSaidAtItsStartIsFound(t *testing.T) {
 	}
 }
 
+// An agent can write in run/: the secret of a backend goes to the port that stands there.
+func TestPortThatSomebodyElseWroteIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.orphan(w.speaking("6"))
+	rec, _ := w.record()
+	sealed := sealTold(fsstate.ServiceFiles{Store: w.files.Store, Key: []byte("another")}, rec.Process.Instance+toldSuffix, "7")
+	for _, text := range []string{"7", `{"version":1,"told":"7"}`, sealed} {
+		if err := w.files.Store.Write(fsstate.Run, rec.Process.Instance+toldSuffix, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if told := w.told(); told != "" {
+			t.Errorf("told %q by %s", told, text)
+		}
+	}
+}
+
 func TestEachLaunchHasASecretOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -63,7 +80,7 @@ func TestEachLaunchHasASecretOfItsOwn(t *testing.T) {
 		}
 		pid := r.up()
 		rec, _ := w.record()
-		_, secret := Told(w.files.Store, rec.Process.Instance)
+		_, secret := Told(w.files, rec.Process.Instance)
 		environ, err := os.ReadFile("/proc/" + itoa(pid) + "/environ")
 		if err != nil || len(secret) != 64 || seen[secret] || !strings.Contains(string(environ), "THE_SECRET="+secret+"\x00") {
 			t.Errorf("secret %q, %v", secret, err)
