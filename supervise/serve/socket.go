@@ -101,10 +101,36 @@ func (s *socket) handshake(ctx context.Context, host, path string) error {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")) //nolint:gosec // as above
-	if !strings.EqualFold(header.Get("Upgrade"), "websocket") || header.Get("Sec-Websocket-Accept") != base64.StdEncoding.EncodeToString(sum[:]) {
+	if !strings.EqualFold(header.Get("Upgrade"), "websocket") || !lists(header["Connection"], "upgrade") || header.Get("Sec-Websocket-Accept") != base64.StdEncoding.EncodeToString(sum[:]) {
 		return errors.New("what listens there does not speak WebSocket")
 	}
+	if len(header["Sec-Websocket-Extensions"])+len(header["Sec-Websocket-Protocol"]) > 0 {
+		return errors.New("what listens there speaks an extension of WebSocket that was not asked for")
+	}
 	return nil
+}
+
+// lists tells whether a header that is a list has a word.
+func lists(values []string, word string) bool {
+	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		if strings.EqualFold(strings.TrimSpace(part), word) {
+			return true
+		}
+	}
+	return false
+}
+
+// normal is the status of a connection that has served its end (RFC 6455, 7.4.1).
+const normal = 1000
+
+// farewell bounds the goodbye to a side that takes nothing any more.
+const farewell = time.Second
+
+// close says goodbye, and does not wait for the answer.
+func (s *socket) close() {
+	_ = s.conn.SetWriteDeadline(time.Now().Add(farewell))
+	_ = s.send(opClose, binary.BigEndian.AppendUint16(nil, normal))
+	_ = s.conn.Close()
 }
 
 // bound makes an operation end with ctx, until release is called.

@@ -249,3 +249,54 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
+
+func TestOnlyWhatWasAskedForIsSpoken(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		headers string
+		opens   bool
+	}{
+		"as asked":           {"Connection: keep-alive, Upgrade\r\n", true},
+		"no upgrade":         {"", false},
+		"another connection": {"Connection: close\r\n", false},
+		"an extension":       {"Connection: Upgrade\r\nSec-WebSocket-Extensions: permessage-deflate\r\n", false},
+		"a subprotocol":      {"Connection: Upgrade\r\nSec-WebSocket-Protocol: other\r\n", false},
+	} {
+		port := listen(t, func(conn net.Conn, in *bufio.Reader) {
+			req, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			sum := sha1.Sum([]byte(req.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"+c.headers+
+				"Sec-WebSocket-Accept: "+base64.StdEncoding.EncodeToString(sum[:])+"\r\n\r\n")
+			_, _ = io.Copy(io.Discard, in)
+		})
+		s, err := open(t.Context(), port, "/")
+		if (err == nil) != c.opens {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			s.close()
+		}
+	}
+}
+
+func TestTheEndOfAConnectionIsSaid(t *testing.T) {
+	t.Parallel()
+	heard := make(chan []byte, 1)
+	port := listen(t, func(conn net.Conn, in *bufio.Reader) {
+		if shake(conn, in) == nil {
+			text, _ := io.ReadAll(in)
+			heard <- text
+		}
+	})
+	s, err := open(t.Context(), port, "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.close()
+	if text := <-heard; len(text) != 8 || text[0] != final|opClose || text[1] != masked|2 {
+		t.Errorf("heard %x", text)
+	}
+}

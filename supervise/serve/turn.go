@@ -152,7 +152,7 @@ func (w *work) converse(ctx context.Context) (End, error) {
 	if err != nil {
 		return End{}, err
 	}
-	defer c.ws.conn.Close() //nolint:errcheck // it has served its end
+	defer c.ws.close()
 	go c.ws.keepAlive(ctx)
 	w.conn, w.session, w.early, w.ends, w.failed = c, "", nil, nil, nil
 	return w.carryOut(ctx)
