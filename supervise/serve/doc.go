@@ -7,7 +7,8 @@
 //
 // It is the agent of a keeper: who may continue what, how often, and what is recorded is the keeper's affair, as with any
 // other agent. It promises that a session which is at work gets no second prompt, that nothing is approved of, and that a
-// connection which is lost is no end: what one launch of the backend was given of a turn stands on disk, and that launch is asked again.
+// connection which is lost is no end: what one launch of the backend was given of a turn stands on disk, and that launch
+// is asked again.
 //
 // The secret of the backend stands in no error and in no record.
 package serve

@@ -45,8 +45,8 @@ const replyWait = 2 * time.Minute
 
 // Continue resumes the session and sees the turn to its end. The error is a *BusyError where somebody else has the session,
 // or the backend cannot be reached, and nothing has begun; any other says that the turn's end is not known. When stop is closed the turn is interrupted.
-func (b Backend) Continue(ctx context.Context, t Turn, stop <-chan struct{}, begun Progress) (End, error) {
-	w := &work{backend: b, turn: t, stop: stop, begun: begunOnce(begun), kept: givenOf(b, t)}
+func (b Backend) Continue(ctx context.Context, t Turn, stop <-chan struct{}, tell Progress) (End, error) {
+	w := &work{backend: b, turn: t, stop: stop, begun: once(tell), kept: givenOf(b, t)}
 	switch w.given = w.kept.read(); w.given { // an end is there where whoever saw it has not been heard
 	case Complete, Unseen:
 		return End{Status: Unseen}, nil
@@ -54,6 +54,7 @@ func (b Backend) Continue(ctx context.Context, t Turn, stop <-chan struct{}, beg
 		return End{Status: Failed, Text: "Hermes has ended the turn with an error"}, nil
 	case Interrupted:
 		return End{Status: Interrupted}, nil
+	case asking, begun: // it is looked for first
 	}
 	for wait := firstAgain; ; wait = min(2*wait, lastAgain) {
 		end, err := w.converse(ctx)
@@ -97,13 +98,13 @@ func (b Backend) told(end End, err error, given bool) (End, error) {
 	return End{}, errors.New("hermes serve: " + text)
 }
 
-// begunOnce has it told once, however often the connection is lost.
-func begunOnce(begun Progress) Progress {
+// once has it told once, however often the connection is lost.
+func once(tell Progress) Progress {
 	told := false
 	return func(taken bool) {
 		if !told {
 			told = true
-			begun(taken)
+			tell(taken)
 		}
 	}
 }
