@@ -24,6 +24,7 @@ type testCase struct {
 var cases = []testCase{
 	{"normal end", true, nil, normalEnd},
 	{"agent killed mid-answer", true, nil, killed((*trial).isNative)},
+	{"agent ended by SIGTERM mid-answer", false, nil, cut(terminated)},
 	{"launcher alone killed mid-answer", true, hasLauncher, killed((*trial).isLauncher)},
 	{"launcher and agent killed mid-answer", false, hasLauncher, killed((*trial).isLauncher, (*trial).isNative)},
 	{"agent killed in its first moment", true, nil, killedAtOnce},

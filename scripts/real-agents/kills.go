@@ -8,18 +8,37 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"hermes-supervisor/scripts/mockmodel"
 )
 
 // killed makes the case in which every process that one of the kinds picks is killed mid-answer, kind after kind.
 func killed(kinds ...kind) func(context.Context, *trial) error {
+	return cut(func(t *trial, processes []process) error { return t.killKinds(processes, kinds...) })
+}
+
+// terminated asks the agent to end, as somebody may who is not its keeper. Some exit with 0 then.
+func terminated(t *trial, processes []process) error {
+	for _, p := range processes {
+		if !t.isNative(p) {
+			continue
+		}
+		if err := p.signal(t.session, syscall.SIGTERM); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut makes the case in which the agent is ended mid-answer.
+func cut(end func(*trial, []process) error) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error {
 		t.model.Script(halfAnswer)
 		stop := watch(ctx, t.session)
 		r, processes, err := t.startStalled(ctx, 1)
 		if err == nil {
-			err = t.killKinds(processes, kinds...)
+			err = end(t, processes)
 		}
 		if err == nil && t.skip == "" {
 			err = r.wait(ctx)

@@ -104,9 +104,12 @@ func variable(environ []byte, name string) string {
 	return ""
 }
 
-// kill sends SIGKILL to exactly this process: the handle is taken first, then what it stands for is compared, so a pid
+// kill sends SIGKILL, as signal does.
+func (p process) kill(session string) error { return p.signal(session, os.Kill) }
+
+// signal sends a signal to exactly this process: the handle is taken first, then what it stands for is compared, so a pid
 // that was recycled since the scan cannot be hit. One that is gone by itself is no error.
-func (p process) kill(session string) error {
+func (p process) signal(session string, s os.Signal) error {
 	handle, err := os.FindProcess(p.pid)
 	if err != nil {
 		return err
@@ -115,8 +118,8 @@ func (p process) kill(session string) error {
 	if now, ok := inspect(p.pid, session); !ok || now != p {
 		return nil
 	}
-	if err := handle.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("kill %s, pid %d: %w", p.program, p.pid, err)
+	if err := handle.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("send %s to %s, pid %d: %w", s, p.program, p.pid, err)
 	}
 	return nil
 }
