@@ -319,6 +319,29 @@ func TestAPersonsResumeIsStartedAfreshWhateverTheSwitchesSay(t *testing.T) {
 	h.wantWays("resume start")
 }
 
+// A fresh start takes the place of a run that never began: there is one for an attempt, and no attempt more for it.
+func TestFreshStartsAreNoMoreThanTheAttempts(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	k := h.start(h.sessions(picked, []string{"kill", "9"}, []string{"exit", "42"}))
+	if o := k.outcome(); o.State != GaveUp || o.Attempts != 2 {
+		t.Errorf("%+v", o)
+	}
+	h.wantWays("start resume start resume start")
+	h.wantNotes()
+}
+
+// Nor is a run that was killed one that never began, whatever it had printed.
+func TestARunThatIsKilledAfterTheWordsOfAnUnknownSessionIsAnAttempt(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	k := h.start(h.sessions(picked, []string{"kill", "9"}, []string{"err", noSession, "kill", "9"}))
+	if o := k.outcome(); o.State != GaveUp || o.Attempts != 2 {
+		t.Errorf("%+v", o)
+	}
+	h.wantWays("start resume resume")
+}
+
 func TestAFreshStartThatDiesIsResumed(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
