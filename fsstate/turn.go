@@ -157,6 +157,9 @@ func (ts TurnFiles) Delete(session string) error {
 	return ts.Store.Remove(Turns, Name(session)+".json")
 }
 
+// Stamp tells whether the document of an open turn has been replaced or touched since another look.
+func (ts TurnFiles) Stamp(session string) (Info, error) { return ts.Store.Stat(Turns, Name(session)+".json") }
+
 // Heartbeat says "seen alive now" through the file's mtime, never its content.
 func (ts TurnFiles) Heartbeat(session string, now time.Time) error {
 	return ts.Store.Touch(Turns, Name(session)+".json", now)

@@ -22,7 +22,7 @@ const (
 
 	stallLadder  = 5 * time.Second
 	drainLadder  = 5 * time.Second
-	settledAfter = time.Second // what started stays up for minutes or hours from here on
+	settledAfter = process.Patience + time.Second/2 // what started stays up for minutes or hours from here on, and is watched
 )
 
 // killNow is the last rung alone.
@@ -61,6 +61,7 @@ func (j *job) await(ctx context.Context) ending {
 	defer beat.Stop()
 	settled := time.NewTimer(settledAfter)
 	defer settled.Stop()
+	first := true // it has not settled yet
 	stall := never()
 	defer stall.Stop()
 	listen, heard := never(), started
@@ -133,6 +134,11 @@ func (j *job) await(ctx context.Context) ending {
 				stop(process.InterruptLadder())
 			}
 		case <-settled.C:
+			if !first { // what a heartbeat needed, until the next one
+				process.GiveBackPages()
+				continue
+			}
+			first = false
 			j.noteSession(ctx)
 			process.GiveBackMemory()
 			if j.awaitsSession() {
@@ -151,6 +157,7 @@ func (j *job) await(ctx context.Context) ending {
 			if err := j.Room.files().Heartbeat(j.Request.Session, time.Now()); err != nil {
 				j.Room.log().Warn("heartbeat not written", "error", err.Error())
 			}
+			settled.Reset(settledAfter)
 		}
 	}
 }
@@ -165,9 +172,16 @@ func never() *time.Timer {
 // lookAtMarker tells whether someone has asked for the end; errTaken when the turn is no longer this keeper's. It takes
 // the lock only to write a marker again that is gone or cannot be used.
 func (j *job) lookAtMarker(ctx context.Context) (stopping bool, err error) {
+	// It is looked at every second for as long as the agent works: reading what has not changed costs the machine, and this
+	// process the pages of all that reads.
+	stamp, err := j.Room.files().Stamp(j.Request.Session)
+	if err == nil && stamp == j.seenMarker {
+		return j.markerStopping, nil
+	}
 	t, err := j.Room.files().Get(j.Request.Session)
 	if err == nil && t.Keeper.Instance == j.self.Instance {
-		return t.Phase == fsstate.PhaseStopping, nil
+		j.seenMarker, j.markerStopping = stamp, t.Phase == fsstate.PhaseStopping
+		return j.markerStopping, nil
 	}
 	if err != nil && !unusable(err) && !errors.Is(err, fs.ErrNotExist) {
 		return false, err

@@ -42,11 +42,15 @@ type Keeper struct {
 type job struct {
 	*Keeper
 
-	self  ident.Ident
-	turn  *fsstate.Turn // as last written by us
-	run   *run          // nil while no agent runs
-	wake  <-chan struct{}
-	by    policy.By // Person until the first run of this call, then Auto
+	self ident.Ident
+	turn *fsstate.Turn // as last written by us
+	run  *run          // nil while no agent runs
+	wake <-chan struct{}
+	by   policy.By // Person until the first run of this call, then Auto
+
+	seenMarker     fsstate.Info // of the marker as it was last read beside the run
+	markerStopping bool         // as it said then
+
 	seen  *sighting // how an agent ended that had lost its keeper, if we saw it
 	spent []string  // instances whose files in run/ nobody needs any more
 }
