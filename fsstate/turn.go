@@ -39,6 +39,7 @@ type Turn struct {
 	Fresh        bool        `json:"fresh,omitempty"`         // this run was started without resuming that session: the agent did not know it
 	Aliases      []string    `json:"aliases,omitempty"`       // later keys of the same session (a rotated key)
 	Cwd          string      `json:"cwd,omitempty"`
+	Call         string      `json:"call,omitempty"` // SHA-256 of a command line of its own, in hex: only the same one is this turn
 	AutoContinue bool        `json:"auto_continue"`
 	Attempts     int         `json:"attempts"`
 	StartedAt    time.Time   `json:"started_at"`            // the person's prompt was admitted
@@ -158,7 +159,9 @@ func (ts TurnFiles) Delete(session string) error {
 }
 
 // Stamp tells whether the document of an open turn has been replaced or touched since another look.
-func (ts TurnFiles) Stamp(session string) (Info, error) { return ts.Store.Stat(Turns, Name(session)+".json") }
+func (ts TurnFiles) Stamp(session string) (Info, error) {
+	return ts.Store.Stat(Turns, Name(session)+".json")
+}
 
 // Heartbeat says "seen alive now" through the file's mtime, never its content.
 func (ts TurnFiles) Heartbeat(session string, now time.Time) error {

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes-supervisor/cmd/hermes-supervisor/agents"
+	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/cmd/hermes-supervisor/wrap"
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
@@ -41,6 +44,13 @@ type typed struct {
 
 	name, program string
 	args          []string
+	wrap          config.Wrap
+}
+
+// sum names the command line in a record, which holds none.
+func (a *typed) sum() string {
+	sum := sha256.Sum256([]byte(strings.Join(a.args, "\x00")))
+	return hex.EncodeToString(sum[:])
 }
 
 // wrap runs an agent's own command line: protected, if there is a turn in it.
@@ -61,7 +71,8 @@ func (a *app) wrap(name string, args []string) error {
 	if c.Wrap == nil {
 		return t.asItIs(&wrap.NotATurn{Why: "how its command line is read is not configured"}, nil)
 	}
-	call, why := wrap.Read(*c.Wrap, args, !a.stdinIsTerminal(), turn.Literal)
+	t.wrap = *c.Wrap
+	call, why := wrap.Read(t.wrap, args, !a.stdinIsTerminal(), turn.Literal)
 	if why != nil {
 		return t.asItIs(why, nil)
 	}
@@ -103,6 +114,12 @@ func (a *typed) protect(call *wrap.Call, read []byte, wait time.Duration) error 
 	}
 	// Its arguments are in no record, so that run could only continue it without them: the record names no agent.
 	agent.Name, agent.Kind = "", a.name
+	if !a.wrap.Streams(a.args) {
+		agent.Events.Begin, agent.Events.End, agent.Events.Error = nil, nil, nil
+		if !agent.OnStderr.Session {
+			agent.Own.Told = nil
+		}
+	}
 	agent.Command = append([]string{a.program}, call.Command...)
 	agent.Resume = append([]string{a.program}, call.Resume...)
 	if call.First != nil {
@@ -117,7 +134,7 @@ func (a *typed) protect(call *wrap.Call, read []byte, wait time.Duration) error 
 	if err != nil {
 		return err
 	}
-	req := turn.Request{Prompt: call.Prompt, HasPrompt: true, Agent: agent, AutoContinue: true, Cwd: cwd}
+	req := turn.Request{Prompt: call.Prompt, HasPrompt: true, Agent: agent, AutoContinue: true, Cwd: cwd, Call: a.sum()}
 	if why := req.Unfit(); why != "" {
 		return a.asItIs(&wrap.NotATurn{Why: why}, read)
 	}

@@ -87,7 +87,7 @@ func (a *admitting) carryOut(ctx context.Context, admission policy.Admission, re
 func (a *admitting) begin(ctx context.Context) (*Outcome, error) {
 	t := &fsstate.Turn{
 		Session: a.Request.Session, Prompt: a.Request.Prompt, Source: a.Request.Source, Agent: a.Request.Agent.Name, Kind: a.Request.Agent.Kind,
-		RequestID: a.Request.ID, Cwd: a.Request.Cwd, AutoContinue: a.Request.AutoContinue,
+		RequestID: a.Request.ID, Cwd: a.Request.Cwd, Call: a.Request.Call, AutoContinue: a.Request.AutoContinue,
 		StartedAt: time.Now().UTC(), Keeper: a.self, Verified: true,
 	}
 	if err := a.Room.files().Fits(t); err != nil {

@@ -82,11 +82,10 @@ func (r *Room) Hook(ctx context.Context, h Hook) error {
 		if err != nil {
 			return err
 		}
-		if kept && h.Event == HookEnd && h.Done {
-			return r.orphanEnded(ctx, h)
-		}
-		if kept && h.Event != HookBegin {
-			return nil // the keeper sees for itself how the turn goes and ends
+		if kept {
+			if err := r.orphaned(ctx, h); err != nil || h.Event != HookBegin {
+				return err // a keeper that lives sees for itself how the turn goes and ends
+			}
 		}
 	}
 	switch h.Event {
@@ -113,28 +112,44 @@ func (r *Room) kept(h Hook) (bool, error) {
 	return !t.Reported() && t.Owner.Instance == h.KeeperInstance, nil
 }
 
-// orphanEnded records that an agent has done its work whose keeper is dead: nobody else saw it, and its output need not tell.
-// The next keeper finds it, and carries the turn to its end with the receipt that is due.
-func (r *Room) orphanEnded(ctx context.Context, h Hook) error {
+// orphaned records whether an agent has done its work whose keeper is dead: nobody else sees it, and its output need not tell.
+// The next keeper finds it, and carries the turn to its end with the receipt that is due. An agent that is at work again has
+// not done it: somebody else's hook may have sent it back.
+func (r *Room) orphaned(ctx context.Context, h Hook) error {
+	ended := h.Event == HookEnd && h.Done
+	if seen, err := r.files().Get(h.KeeperSession); err != nil || seen.AgentEnded == ended || h.Event == HookEnd && !h.Done {
+		return ignoreMissing(err)
+	}
 	unlock, err := r.lock(ctx, h.KeeperSession, "hook")
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	t, err := r.open(h.KeeperSession)
-	if err != nil || t == nil || t.Owner.Instance != h.KeeperInstance || t.AgentSession != h.AgentSession || t.AgentEnded ||
+	if err != nil || t == nil || t.Owner.Instance != h.KeeperInstance || t.AgentSession != h.AgentSession || t.AgentEnded == ended ||
 		t.Phase != fsstate.PhaseRunning && t.Phase != fsstate.PhaseIntended {
 		return err
 	}
 	if r.look().keeper(t).Verdict != ident.Dead {
 		return nil
 	}
-	t.AgentEnded = true
+	t.AgentEnded = ended
 	if err := r.files().Put(t); err != nil {
 		return err
 	}
-	r.note(t, "agent-ended", t.Phase, "", nil)
+	kind := "agent-at-work"
+	if ended {
+		kind = "agent-ended"
+	}
+	r.note(t, kind, t.Phase, "", nil)
 	return nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func (r *Room) hookBegin(ctx context.Context, h Hook) error {

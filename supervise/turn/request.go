@@ -94,6 +94,7 @@ type Request struct {
 	HoldOutput   bool
 	Fresh        bool // a person resumes: a spent budget or an old age does not count
 	Cwd          string
+	Call         string // names the command line that the agent was called by, where that is in no record; "" = none
 	ContinuedBy  string // ByRun, or "" for a person
 	Input        []byte // what the agent's stdin holds where the prompt does not come by it; kept in memory only
 }

@@ -50,6 +50,9 @@ type Wrap struct {
 	StdinWait  Duration `toml:"stdin_wait,omitzero"`
 	StdinWord  string   `toml:"stdin_word"`
 	Piped      bool     `toml:"piped"`
+	// StreamFlags are flags, "--json" or "--format=json", with one of which the agent prints the events of its preset. In any
+	// other output a line like one of them is the model's own word, and says nothing.
+	StreamFlags []string `toml:"stream_flags"`
 }
 
 // What the words of a command line are.
@@ -65,6 +68,11 @@ func (w *Wrap) check() *fault {
 	}
 	if f := oneOf("positional", w.Positional, WrapPrompt, WrapPrompts, WrapOther); f != nil {
 		return f
+	}
+	for _, flag := range w.StreamFlags {
+		if !strings.HasPrefix(flag, "-") {
+			return &fault{key: "stream_flags", problem: fmt.Sprintf("%.60q is no flag", flag)}
+		}
 	}
 	seen := map[string]string{}
 	for _, list := range []struct {
@@ -109,4 +117,20 @@ func (w *Wrap) check() *fault {
 		return &fault{key: "choose", problem: "has no element " + sessionPlaceholder}
 	}
 	return nil
+}
+
+// Streams tells whether a command line asks for the events of the preset.
+func (w Wrap) Streams(args []string) bool {
+	for i, arg := range args {
+		if arg == "--" {
+			return false
+		}
+		for _, flag := range w.StreamFlags {
+			name, value, valued := strings.Cut(flag, "=")
+			if arg == flag || valued && arg == name && i+1 < len(args) && args[i+1] == value {
+				return true
+			}
+		}
+	}
+	return false
 }
