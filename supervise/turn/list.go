@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hermes-supervisor/fsstate"
@@ -34,18 +36,17 @@ func (r *Room) List() ([]View, []error) {
 		r.setAsideListed(err)
 	}
 	own := map[string]bool{}
-	views := make([]View, 0, len(turns))
 	for _, t := range turns {
 		own[t.Session] = true
-		views = append(views, s.view(t))
 	}
 	theirs, unread := s.hermesTurns()
 	bad = append(bad, unread...)
 	for _, t := range theirs {
 		if !own[t.Session] {
-			views = append(views, s.view(t))
+			turns = append(turns, t)
 		}
 	}
+	views := s.views(turns)
 	slices.SortStableFunc(views, func(a, b View) int {
 		if c := a.Turn.StartedAt.Compare(b.Turn.StartedAt); c != 0 {
 			return c
@@ -53,6 +54,22 @@ func (r *Room) List() ([]View, []error) {
 		return strings.Compare(a.Turn.Session, b.Turn.Session)
 	})
 	return views, bad
+}
+
+// views judges as many turns at once as there are processors: each asks the kernel who lives.
+func (s *scene) views(turns []*fsstate.Turn) []View {
+	views := make([]View, len(turns))
+	var judges sync.WaitGroup
+	n := min(runtime.GOMAXPROCS(0), len(turns))
+	for first := range n {
+		judges.Go(func() {
+			for i := first; i < len(turns); i += n {
+				views[i] = s.view(turns[i])
+			}
+		})
+	}
+	judges.Wait()
+	return views
 }
 
 func (s *scene) view(t *fsstate.Turn) View {
