@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,14 +94,22 @@ func checkSecret(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// leaveMarker HOME SESSION PROMPT leaves an open turn, of a writer that is gone.
+// leaveMarker HOME SESSION PROMPT [FILE] leaves an open turn, of a writer that is gone, or of the process whose pid is in the file.
 func leaveMarker(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) == 3, "marker HOME SESSION PROMPT")
-	gone := exec.Command("true")
-	ts.Check(gone.Run())
-	ts.Check(hermes.RecordMarker(ts.MkAbs(args[0]), hermes.Marker{
-		Session: args[1], Prompt: args[2], AutoContinue: true, HasWriter: true, WriterPID: gone.Process.Pid, WriterStart: 1,
-	}, time.Now()))
+	usage(ts, !neg && (len(args) == 3 || len(args) == 4), "marker HOME SESSION PROMPT [FILE]")
+	m := hermes.Marker{Session: args[1], Prompt: args[2], AutoContinue: true, HasWriter: true, WriterStart: 1}
+	var err error
+	if len(args) == 4 {
+		m.WriterPID, err = strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[3])))
+		ts.Check(err)
+		m.WriterStart, err = ident.Created(m.WriterPID)
+	} else {
+		gone := exec.Command("true")
+		err = gone.Run()
+		m.WriterPID = gone.Process.Pid
+	}
+	ts.Check(err)
+	ts.Check(hermes.RecordMarker(ts.MkAbs(args[0]), m, time.Now()))
 }
 
 // waitOwnerGone SESSION waits until the agent that the session's marker names has ended.
