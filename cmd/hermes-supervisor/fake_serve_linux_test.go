@@ -24,11 +24,22 @@ import (
 	"hermes-supervisor/policy"
 )
 
-// fakeServe is `hermes serve` as its clients know it. Files in its home say how it behaves: turn (a person's turn is begun at
-// the start, of that prompt in session work; the file goes), auto (it continues such turns itself), running (its sessions are
-// at work), approval (a prompt asks for an approval), fatal (a prompt kills it), hanging (a prompt is never done), slow (it is done when there is a file finish, and there is one ended then), deaf (nobody is let in), mute (no end is told), closes (the
-// connection is closed when it has taken a prompt; the file goes), notowned
-// (another backend has the sessions), lease (it has the session open in Hermes's registry, from its start on; the file goes), fails and interrupted (how a prompt ends), queued (somebody else is faster).
+// fakeServe is `hermes serve` as its clients know it. Files in its home say how it behaves:
+//
+//	turn        a person's turn is begun at the start, of that prompt in session work; the file goes
+//	auto        it continues such turns itself
+//	running     its sessions are at work
+//	approval    a prompt asks for an approval
+//	fatal       a prompt kills it
+//	hanging     a prompt is never done
+//	slow        it is done when there is a file finish, and there is one ended then
+//	deaf        nobody is let in
+//	mute        no end is told
+//	closes      the connection is closed when it has taken a prompt; the file goes
+//	notowned    another backend has the sessions
+//	lease       it has the session open in Hermes's registry, from its start on; the file goes
+//	fails       how a prompt ends, as interrupted
+//	queued      somebody else is faster
 //
 // It writes down every prompt in "prompts", every answer to an approval in "answers", every interrupt in "interrupts".
 func fakeServe(home string, args []string) int {

@@ -75,7 +75,11 @@ func (j *job) admitLocked(ctx context.Context) (*Outcome, error) {
 	if err := j.findEnd(&st); err != nil {
 		return nil, err
 	}
-	stopped, err := j.Room.stopAsked(j.Request.Session, j.Started)
+	prompt := j.Request.Prompt
+	if st.turn != nil && !j.Request.HasPrompt {
+		prompt = st.turn.Prompt
+	}
+	stopped, err := j.Room.stopAsked(j.Request.Session, prompt, j.Started)
 	if err != nil {
 		return nil, err
 	}

@@ -191,6 +191,9 @@ func (j *job) lookAtMarker(ctx context.Context) (stopping bool, err error) {
 
 func (j *job) markStopping(ctx context.Context) error {
 	err := j.update(ctx, "interrupt", func(t *fsstate.Turn) error {
+		if err := j.Room.leaveStopMark(t.Session, t); err != nil {
+			return err
+		}
 		t.Phase = fsstate.PhaseStopping
 		t.StopAskedAt = time.Now().UTC()
 		return j.put(t, "stopping", policy.ReasonInterrupted)

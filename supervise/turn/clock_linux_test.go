@@ -184,7 +184,7 @@ func TestAnotherPromptBesideATurnFromTheFutureKeepsBoth(t *testing.T) {
 // stepMark moves the stop mark of theSession.
 func (h *home) stepMark(wall, uptime time.Duration) {
 	h.Helper()
-	path := h.room.Store.Path(fsstate.Requests, stopFile(theSession))
+	path := h.room.Store.Path(fsstate.Requests, stopFile(theSession, ""))
 	data, err := os.ReadFile(path)
 	if err != nil {
 		h.Fatal(err)

@@ -133,7 +133,7 @@ var hostilePlaces = map[string]struct {
 		answer: func(kind string) answer { return refusesIf(kind == "directory") },
 	},
 	"requests, stop": {
-		at:     func(h *home) string { return h.room.Store.Path(fsstate.Requests, stopFile(theSession)) },
+		at:     func(h *home) string { return h.room.Store.Path(fsstate.Requests, stopFile(theSession, "")) },
 		answer: func(kind string) answer { return refusesIf(hostile[kind].problem != "") },
 	},
 	"requests, pause": {

@@ -67,12 +67,15 @@ func (r *Room) recordStop(ctx context.Context, session string) (standing, error)
 	}
 	t := st.turn
 	if t == nil {
-		return st, r.leaveStopMark(session)
+		return st, r.leaveStopMark(session, nil)
 	}
-	dead := st.keeper.Verdict == ident.Dead && st.owner.Verdict == ident.Dead
-	switch {
-	case t.Phase == fsstate.PhaseConcluded:
+	if t.Phase == fsstate.PhaseConcluded {
 		return st, nil
+	}
+	if err := r.leaveStopMark(session, t); err != nil { // first: the turn may be gone before whoever waits for it looks
+		return st, err
+	}
+	switch dead := st.keeper.Verdict == ident.Dead && st.owner.Verdict == ident.Dead; {
 	case dead:
 		return st, r.remove(t, "interrupted", policy.ReasonInterrupted)
 	case t.Origin != nil && t.Reported():

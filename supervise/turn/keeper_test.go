@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -140,13 +141,13 @@ func TestStopRequestExpires(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	started := Now()
-	if err := h.room.leaveStopMark(theSession); err != nil {
+	if err := h.room.leaveStopMark(theSession, nil); err != nil {
 		t.Fatal(err)
 	}
-	if asked, err := h.room.stopAsked(theSession, started); !asked || err != nil {
+	if asked, err := h.room.stopAsked(theSession, "any prompt", started); !asked || err != nil {
 		t.Errorf("asked %v, %v", asked, err)
 	}
-	if asked, err := h.room.stopAsked(theSession, Now()); asked || err != nil {
+	if asked, err := h.room.stopAsked(theSession, "any prompt", Now()); asked || err != nil {
 		t.Errorf("a keeper that starts later: asked %v, %v", asked, err)
 	}
 	old := Now()
@@ -154,14 +155,14 @@ func TestStopRequestExpires(t *testing.T) {
 	raw, _ := json.Marshal(stopMark{Session: theSession, Moment: old})
 	data, _ := fsstate.Document{"version": json.RawMessage("1"), "stop": raw}.Encode()
 	for _, content := range [][]byte{data, []byte("{")} {
-		if err := h.room.Store.Write(fsstate.Requests, stopFile(theSession), content); err != nil {
+		if err := h.room.Store.Write(fsstate.Requests, stopFile(theSession, ""), content); err != nil {
 			t.Fatal(err)
 		}
 		started.Uptime = 0
-		if asked, err := h.room.stopAsked(theSession, started); asked || err != nil {
+		if asked, err := h.room.stopAsked(theSession, "any prompt", started); asked || err != nil {
 			t.Errorf("%s: asked %v, %v", content, asked, err)
 		}
-		if _, err := os.Stat(h.room.Store.Path(fsstate.Requests, stopFile(theSession))); err == nil {
+		if _, err := os.Stat(h.room.Store.Path(fsstate.Requests, stopFile(theSession, ""))); err == nil {
 			t.Error("a request that means nothing is kept")
 		}
 	}
@@ -280,14 +281,17 @@ func TestKeeperWaitsForTheAgentOfADeadKeeper(t *testing.T) {
 }
 
 // watches tells whether one process has a pidfd of another.
-func watches(watcher, pid int) bool {
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", watcher))
+func watches(watcher, pid int) bool { return fdSays(watcher, fmt.Sprintf("\nPid:\t%d\n", pid)) }
+
+// fdSays tells whether the kernel says something of one of a process's descriptors.
+func fdSays(pid int, text string) bool {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid))
 	if err != nil {
 		return false
 	}
 	return slices.ContainsFunc(files, func(file string) bool {
 		info, err := os.ReadFile(file)
-		return err == nil && strings.Contains(string(info), fmt.Sprintf("\nPid:\t%d\n", pid))
+		return err == nil && strings.Contains(string(info), text)
 	})
 }
 
@@ -306,6 +310,47 @@ func kernelTellsExits(t *testing.T) bool {
 	defer unix.Close(fd)
 	_, told := process.ExitStatus(fd)
 	return told
+}
+
+// The turn goes, and a call that has waited for it would begin the same prompt anew.
+func TestInterruptEndsATurnForACallThatWaitsForItToo(t *testing.T) {
+	t.Parallel()
+	for name, interrupt := range map[string]func(h *home, k *keeper){
+		"by a command, its keeper dead": func(h *home, k *keeper) {
+			k.kill()
+			if in, err := h.room.Interrupt(h.Context(), theSession, patience); err != nil || !in.Ended {
+				h.Fatalf("%+v, %v", in, err)
+			}
+		},
+		"by a command": func(h *home, _ *keeper) {
+			if in, err := h.room.Interrupt(h.Context(), theSession, patience); err != nil || !in.Ended {
+				h.Fatalf("%+v, %v", in, err)
+			}
+		},
+		"by Ctrl-C": func(_ *home, k *keeper) { k.signal(syscall.SIGINT) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			c := h.run("prompt", "read", "once", "./first", "await", "./go")
+			k := h.start(c)
+			h.until("the agent has read its prompt", func() bool { return len(h.texts("prompt")) == 1 })
+			h.launched()
+			c.Request.Wait = patience
+			other := h.run("another prompt", "read")
+			other.Request.Wait = patience
+			same, another := h.start(c), h.start(other)
+			for _, waiting := range []*keeper{same, another} {
+				h.until("it waits", func() bool { return fdSays(waiting.cmd.Process.Pid, "inotify wd:") })
+			}
+			interrupt(h, k)
+			same.want(Interrupted, policy.ReasonStopRequested, 130)
+			another.want(Concluded, policy.ReasonSucceeded, 0)
+			h.ran(2)
+			h.start(h.run("prompt", "read")).want(Concluded, policy.ReasonSucceeded, 0) // given after that
+			h.ran(3)
+		})
+	}
 }
 
 func TestWaitRunsOutOrGetsItsTurn(t *testing.T) {

@@ -180,7 +180,8 @@ func TestEndFoundThoughTheKeeperDiedBeforeItRecordedThePID(t *testing.T) {
 	h.ran(0)
 }
 
-// freeWitness makes the witness of an instance that has ended.
+// freeWitness makes the witness of an instance that has ended. A fork of a test beside this one holds every open file of this
+// process until its exec.
 func (h *home) freeWitness(instance string) {
 	h.Helper()
 	w, err := h.room.Store.NewWitness(instance, nil)
@@ -188,6 +189,9 @@ func (h *home) freeWitness(instance string) {
 		h.Fatal(err)
 	}
 	_ = w.Close()
+	h.until("nobody holds the witness", func() bool {
+		return ident.ProbeWitness(h.room.Store.Path(fsstate.Run, instance+".in")) == ident.WitnessFree
+	})
 }
 
 func TestStoppedKeeperHoldsItsTurn(t *testing.T) {

@@ -41,18 +41,30 @@ func (m Moment) since(o Moment) time.Duration {
 	return m.Wall.Sub(o.Wall)
 }
 
-// stopMark is an interrupt that found no open turn: it wins over a keeper that had started by then and not yet written
-// its marker, and over nobody else.
+// stopMark is an interrupt: it wins over a keeper that had started by then and not yet written its marker, and over nobody
+// else. One that found no open turn is meant for whatever begins; one that found a turn, for whoever was given the same
+// prompt by then, as a call that waits for the agent of a dead keeper: the turn goes, and that call would begin it anew.
 type stopMark struct {
 	Session string `json:"session"`
+	Prompt  string `json:"prompt_sha256,omitempty"` // "": there was no turn
 	Moment
 }
 
-func stopFile(session string) string { return "stop-" + fsstate.Name(session) + ".json" }
+// stopFile is the name of a mark: those of two prompts stand beside each other.
+func stopFile(session, promptSum string) string {
+	if promptSum == "" {
+		return "stop-" + fsstate.Name(session) + ".json"
+	}
+	return "stop-" + fsstate.Name(session+"\x00"+promptSum) + ".json"
+}
 
-// leaveStopMark is called under the session's lock.
-func (r *Room) leaveStopMark(session string) error {
-	raw, err := json.Marshal(stopMark{Session: session, Moment: Now()})
+// leaveStopMark is called under the session's lock; the turn is nil where there is none.
+func (r *Room) leaveStopMark(session string, t *fsstate.Turn) error {
+	mark := stopMark{Session: session, Moment: Now()}
+	if t != nil {
+		mark.Prompt = fsstate.PromptSum(t.Prompt)
+	}
+	raw, err := json.Marshal(mark)
 	if err != nil {
 		return err
 	}
@@ -60,14 +72,24 @@ func (r *Room) leaveStopMark(session string) error {
 	if err != nil {
 		return err
 	}
-	return r.Store.Write(fsstate.Requests, stopFile(session), data)
+	return r.Store.Write(fsstate.Requests, stopFile(session, mark.Prompt), data)
 }
 
-// stopAsked tells whether a stop request precedes the marker of a keeper that started at the given moment. The mark
-// stays until it expires: it orders every keeper that had started by then, and no later one. It is called under the
-// session's lock. A mark that cannot be understood stops nothing and is removed.
-func (r *Room) stopAsked(session string, started Moment) (bool, error) {
-	file := stopFile(session)
+// stopAsked tells whether a stop request precedes the marker of a keeper that started at the given moment with that
+// prompt. A mark stays until it expires: it orders every keeper that had started by then, and no later one. It is called
+// under the session's lock.
+func (r *Room) stopAsked(session, prompt string, started Moment) (bool, error) {
+	for _, sum := range []string{"", fsstate.PromptSum(prompt)} {
+		if asked, err := r.stopMarked(session, sum, started); asked || err != nil {
+			return asked, err
+		}
+	}
+	return false, nil
+}
+
+// stopMarked is stopAsked of one mark. One that cannot be understood stops nothing and is removed.
+func (r *Room) stopMarked(session, promptSum string, started Moment) (bool, error) {
+	file := stopFile(session, promptSum)
 	data, _, err := r.Store.Read(fsstate.Requests, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -79,7 +101,7 @@ func (r *Room) stopAsked(session string, started Moment) (bool, error) {
 	if !valid {
 		return false, r.Store.Remove(fsstate.Requests, file)
 	}
-	return mark.Session == session && mark.since(started) >= 0, nil
+	return mark.Session == session && mark.Prompt == promptSum && mark.since(started) >= 0, nil
 }
 
 // decodeStopMark returns a mark that can be understood and has not expired. One from the future would stop everybody
