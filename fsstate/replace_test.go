@@ -12,7 +12,7 @@ import (
 func TestAUsersFileMayHaveTheModeOfTheirUmask(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("modes are made up on Windows")
+		t.Skip("Windows keeps no modes to check")
 	}
 	path := filepath.Join(t.TempDir(), "settings.json")
 	for _, mode := range []os.FileMode{0o664, 0o666, 0o777} {

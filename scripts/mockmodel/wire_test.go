@@ -143,12 +143,12 @@ func TestEveryFormatCallsAToolAndThenAnswersItsResult(t *testing.T) {
 func TestEveryFormatAnswersWhole(t *testing.T) {
 	t.Parallel()
 	for _, d := range dialects {
+		if d.whole == "" { // it only streams
+			continue
+		}
 		t.Run(d.api, func(t *testing.T) {
 			t.Parallel()
 			s := start(t)
-			if d.whole == "" {
-				t.Skip("streams only")
-			}
 			s.Script(Answer{Text: "äbcd"}, Answer{Text: "x", Tool: &Tool{Name: "run", Arguments: map[string]any{"cmd": "ls"}}})
 			for _, want := range []string{d.answer, `"run"`} {
 				data := readAll(t, do(t.Context(), t, http.MethodPost, s.URL()+d.whole, strings.ReplaceAll(d.body, "%stream%", "false")))

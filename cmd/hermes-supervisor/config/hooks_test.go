@@ -67,7 +67,7 @@ func TestABadKeyOfHooksIsToldWithItsLine(t *testing.T) {
 func TestTheFirstPlaceWhoseVariablesAreSetCounts(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths are those of the others")
+		t.Skip("the settings of this test are paths of other systems")
 	}
 	h := Hooks{Settings: []string{"${DIR}/settings.json", "{{home}}/config.yaml", "~/.x/settings.json"}}
 	env := map[string]string{"DIR": filepath.FromSlash("/elsewhere"), "RELATIVE": "x"}
