@@ -78,16 +78,14 @@ func (c *completion) answer(out *bytes.Buffer, args []string) {
 	case shell == "bash" && len(rest) == 2:
 		c.bash(out, rest[0], rest[1])
 	case shell == "zsh" && len(rest) > 0:
-		offer, found := c.candidates(rest[1:], rest[0])
+		offer, found := c.candidates(rest[1:], unquoted(rest[0]))
 		record(out, offer)
 		for _, one := range found {
 			record(out, one.text)
 			record(out, one.tip)
 		}
 	case shell == "fish" && len(rest) > 0:
-		w := shellWord{getenv: os.Getenv}
-		w.read(rest[0], "")
-		offer, found := c.candidates(rest[1:], w.text.String())
+		offer, found := c.candidates(rest[1:], unquoted(rest[0]))
 		record(out, offer)
 		for _, one := range found {
 			if !strings.ContainsRune(one.text, '\t') { // fish parts word and tip there
@@ -97,6 +95,13 @@ func (c *completion) answer(out *bytes.Buffer, args []string) {
 	case shell == "powershell":
 		c.powershell(out, strings.Split(os.Getenv(powershellVar), "\x1f"))
 	}
+}
+
+// unquoted is the text of the word at the cursor, whose last quote may be open.
+func unquoted(raw string) string {
+	w := shellWord{getenv: os.Getenv}
+	w.read(raw, "")
+	return w.text.String()
 }
 
 // record ends with NUL: a session's key may hold all else.
@@ -163,6 +168,7 @@ func (c *completion) powershell(out *bytes.Buffer, words []string) {
 
 // candidates are what may stand at the cursor, after the words before it; current is the word up to the cursor.
 func (c *completion) candidates(words []string, current string) (offer string, found []candidate) {
+	c.root.InitDefaultHelpCmd()
 	cmd, rest, err := c.root.Find(words)
 	if err != nil {
 		return offerWords, nil

@@ -191,7 +191,7 @@ func (c *completion) keyOf(store *fsstate.Store, folder fsstate.Folder, file str
 	var record struct {
 		Session string `json:"session"`
 	}
-	if json.Unmarshal(data, &record) != nil {
+	if json.Unmarshal(data, &record) != nil || folder == fsstate.Turns && fsstate.Name(record.Session) != name {
 		return ""
 	}
 	return record.Session

@@ -223,8 +223,8 @@ func exitsAsWritten(path string) []exit {
 
 	case "serve-turn":
 		return []exit{
-			{0, "the turn has ended in Hermes"}, {exitFailed, "it has ended with an error"}, {exitUsage, ""}, {exitState, ""}, {exitBusy, "Hermes refused it"},
-			{exitLost, "the backend was lost: to be tried again"}, {130, "interrupted"},
+			{0, "the turn has ended in Hermes"}, {exitFailed, "it has ended with an error"}, {exitUsage, ""},
+			{exitLost, "the backend was lost: to be tried again"}, {exitState, ""}, {exitBusy, "Hermes refused it"}, {130, "interrupted"},
 		}
 	case "exec-with-limits":
 		return []exit{

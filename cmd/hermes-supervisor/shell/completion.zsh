@@ -5,7 +5,7 @@ _hermes-supervisor() {
     local answer offer current
     local -a records texts tips
     integer i
-    current=${(Q)${:-$QIPREFIX$IPREFIX$PREFIX}} 2>/dev/null
+    current=$QIPREFIX$IPREFIX$PREFIX # quoted as it was typed, the quote perhaps still open
     answer="$(command hermes-supervisor __complete zsh "$current" "${(@Q)words[2,CURRENT-1]}" </dev/null 2>/dev/null)"
     records=("${(@0)answer}")
     offer=$records[1]
