@@ -2,7 +2,6 @@ package main
 
 import (
 	_ "embed"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -52,7 +51,7 @@ To have it in every shell, put the line of the example into ~/.bashrc, ~/.zshrc 
 
 func oneShell(_ *cobra.Command, args []string) error {
 	if len(args) != 1 || !slices.Contains(shells, args[0]) {
-		return &turn.UsageError{Problem: fmt.Sprintf("completion takes one of %s", strings.Join(shells, ", "))}
+		return &turn.UsageError{Problem: "completion takes one of " + strings.Join(shells, ", ")}
 	}
 	return nil
 }

@@ -68,7 +68,8 @@ func exitsAsWritten(path string) []exit {
 		return []exit{
 			{0, "the turn concluded, and the agent's own exit code is 0"},
 			{exitFailed, "the agent could not be started"},
-			{exitUsage, ""}, {exitState, ""},
+			{exitUsage, ""},
+			{exitState, ""},
 			{exitBusy, "the session has a living owner; or the turn was left open"},
 			{exitGaveUp, "tried too often, or too old: the turn is in ended/"},
 			{exitNotPermitted, "the record of the dead turn does not verify"},
@@ -81,7 +82,8 @@ func exitsAsWritten(path string) []exit {
 		return []exit{
 			{0, "each turn concluded with 0"},
 			{exitFailed, "no such turn, or the agent could not be started"},
-			{exitUsage, ""}, {exitState, ""},
+			{exitUsage, ""},
+			{exitState, ""},
 			{exitBusy, "a turn has a living owner, or was left open"},
 			{exitGaveUp, "tried too often again: the turn is in ended/"},
 			{exitNotPermitted, "a record does not verify: give the prompt again with turn run"},
@@ -103,14 +105,22 @@ func exitsAsWritten(path string) []exit {
 		return []exit{{0, "no reported turn of the session is open any more"}, {exitFailed, ""}, {exitUsage, ""}, {exitState, ""}, {exitBusy, ""}, {exitConfiguration, ""}}
 	case "turn interrupt":
 		return []exit{
-			{0, "the session is free, or no turn was open"}, {exitFailed, "the order could not be carried out"}, {exitUsage, ""},
-			{exitState, ""}, {exitBusy, ""}, {exitConfiguration, ""},
+			{0, "the session is free, or no turn was open"},
+			{exitFailed, "the order could not be carried out"},
+			{exitUsage, ""},
+			{exitState, ""},
+			{exitBusy, ""},
+			{exitConfiguration, ""},
 			{exitWaitRanOut, "something of it still lives after --wait; the order is recorded and stays"},
 		}
 	case "turn clear":
 		return []exit{
-			{0, "moved to ended/"}, {exitFailed, "the session has no open turn"}, {exitUsage, ""}, {exitState, ""},
-			{exitBusy, "its keeper or agent lives, or nobody can tell: see --force"}, {exitConfiguration, ""},
+			{0, "moved to ended/"},
+			{exitFailed, "the session has no open turn"},
+			{exitUsage, ""},
+			{exitState, ""},
+			{exitBusy, "its keeper or agent lives, or nobody can tell: see --force"},
+			{exitConfiguration, ""},
 		}
 	case "turn list":
 		return []exit{{0, "listed, also where there are none"}, {exitUsage, ""}, {exitState, "some records could not be read; the others are listed"}, {exitConfiguration, ""}}
@@ -121,13 +131,19 @@ func exitsAsWritten(path string) []exit {
 		return []exit{{0, "always: an agent may take any other for a refusal"}}
 	case "hooks install", "hooks uninstall":
 		return []exit{
-			{0, "done, or nothing was to change"}, {exitFailed, "the settings cannot be changed without changing their form: they were left alone"},
-			{exitUsage, "the command line is wrong, or nothing is known of the agent's hooks"}, {exitState, ""}, {exitConfiguration, ""},
+			{0, "done, or nothing was to change"},
+			{exitFailed, "the settings cannot be changed without changing their form: they were left alone"},
+			{exitUsage, "the command line is wrong, or nothing is known of the agent's hooks"},
+			{exitState, ""},
+			{exitConfiguration, ""},
 		}
 	case "hooks status":
 		return []exit{
-			{0, "told, also where none is installed"}, {exitFailed, "the settings could not be understood"},
-			{exitUsage, "the command line is wrong, or nothing is known of the agent's hooks"}, {exitState, ""}, {exitConfiguration, ""},
+			{0, "told, also where none is installed"},
+			{exitFailed, "the settings could not be understood"},
+			{exitUsage, "the command line is wrong, or nothing is known of the agent's hooks"},
+			{exitState, ""},
+			{exitConfiguration, ""},
 		}
 	case "agents list":
 		return []exit{{0, "listed"}, {exitUsage, ""}, {exitState, ""}, {exitConfiguration, ""}}
@@ -136,7 +152,10 @@ func exitsAsWritten(path string) []exit {
 
 	case "handoff request":
 		return []exit{
-			{0, "requested; with --wait: completed"}, {exitFailed, "with --wait: it has failed"}, {exitUsage, ""}, {exitState, ""},
+			{0, "requested; with --wait: completed"},
+			{exitFailed, "with --wait: it has failed"},
+			{exitUsage, ""},
+			{exitState, ""},
 			{exitBusy, "the session has an open handoff, or an open turn (see --after-turn)"},
 			{exitNotPermitted, "the record of an earlier request does not verify"},
 			{exitConfiguration, "hermes.toml has a fault or no such platform, or nothing can be signed"},
@@ -144,9 +163,14 @@ func exitsAsWritten(path string) []exit {
 		}
 	case "handoff retry":
 		return []exit{
-			{0, "pending again; with --wait: completed"}, {exitFailed, "no such handoff, it has not failed, or with --wait: it has failed again"},
-			{exitUsage, ""}, {exitState, ""}, {exitBusy, "its session has another open handoff, or it is being delivered"},
-			{exitNotPermitted, "its record does not verify"}, {exitConfiguration, ""}, {exitWaitRanOut, "a wait ran out; the request stands"},
+			{0, "pending again; with --wait: completed"},
+			{exitFailed, "no such handoff, it has not failed, or with --wait: it has failed again"},
+			{exitUsage, ""},
+			{exitState, ""},
+			{exitBusy, "its session has another open handoff, or it is being delivered"},
+			{exitNotPermitted, "its record does not verify"},
+			{exitConfiguration, ""},
+			{exitWaitRanOut, "a wait ran out; the request stands"},
 		}
 	case "handoff list":
 		return []exit{{0, "listed, also where there are none"}, {exitUsage, ""}, {exitState, "some records could not be read; the others are listed"}, {exitConfiguration, ""}}
@@ -154,41 +178,74 @@ func exitsAsWritten(path string) []exit {
 		return []exit{{0, "shown"}, {exitFailed, "no such handoff"}, {exitUsage, "the command line is wrong, or the ID fits several"}, {exitState, ""}, {exitConfiguration, ""}}
 	case "handoff cancel":
 		return []exit{
-			{0, "it has failed, as cancelled"}, {exitFailed, "no such handoff, or it was completed all the same"}, {exitUsage, ""}, {exitState, ""},
-			{exitBusy, "nobody can tell whether who delivers it lives"}, {exitNotPermitted, "its record does not verify"}, {exitConfiguration, ""},
+			{0, "it has failed, as cancelled"},
+			{exitFailed, "no such handoff, or it was completed all the same"},
+			{exitUsage, ""},
+			{exitState, ""},
+			{exitBusy, "nobody can tell whether who delivers it lives"},
+			{exitNotPermitted, "its record does not verify"},
+			{exitConfiguration, ""},
 			{exitWaitRanOut, "it is still being delivered after --wait; the order stands"},
 		}
 	case "handoff claim":
 		return []exit{
-			{0, "claimed: printed as JSON"}, {exitFailed, ""}, {exitUsage, ""}, {exitState, ""}, {exitBusy, "none waits"},
-			{exitConfiguration, "hermes.toml has a fault or no such platform, or nothing can be signed"}, {exitWaitRanOut, "none came within --wait"},
+			{0, "claimed: printed as JSON"},
+			{exitFailed, ""},
+			{exitUsage, ""},
+			{exitState, ""},
+			{exitBusy, "none waits"},
+			{exitConfiguration, "hermes.toml has a fault or no such platform, or nothing can be signed"},
+			{exitWaitRanOut, "none came within --wait"},
 		}
 	case "handoff complete", "handoff fail":
 		return []exit{
-			{0, "recorded, now or before"}, {exitFailed, "no such handoff, or the claim has it no more"}, {exitUsage, ""}, {exitState, ""},
-			{exitBusy, ""}, {exitNotPermitted, "its record does not verify"}, {exitConfiguration, ""},
+			{0, "recorded, now or before"},
+			{exitFailed, "no such handoff, or the claim has it no more"},
+			{exitUsage, ""},
+			{exitState, ""},
+			{exitBusy, ""},
+			{exitNotPermitted, "its record does not verify"},
+			{exitConfiguration, ""},
 		}
 	case "handoff heartbeat":
 		return []exit{
-			{0, "go on"}, {exitFailed, "the claim has it no more: stop"}, {exitUsage, ""}, {exitState, ""},
-			{exitBusy, "it is to be cancelled: stop, and call handoff fail"}, {exitNotPermitted, "its record does not verify"}, {exitConfiguration, ""},
+			{0, "go on"},
+			{exitFailed, "the claim has it no more: stop"},
+			{exitUsage, ""},
+			{exitState, ""},
+			{exitBusy, "it is to be cancelled: stop, and call handoff fail"},
+			{exitNotPermitted, "its record does not verify"},
+			{exitConfiguration, ""},
 		}
 	case "handoff deliver":
 		return []exit{
-			{0, "delivered"}, {exitFailed, "it has failed, or there is no such handoff"}, {exitUsage, ""}, {exitState, ""},
-			{exitBusy, "somebody else delivers it, or it cannot be delivered now"}, {exitNotPermitted, "its record does not verify"},
-			{exitConfiguration, ""}, {exitSignal, "ended by signal n"},
+			{0, "delivered"},
+			{exitFailed, "it has failed, or there is no such handoff"},
+			{exitUsage, ""},
+			{exitState, ""},
+			{exitBusy, "somebody else delivers it, or it cannot be delivered now"},
+			{exitNotPermitted, "its record does not verify"},
+			{exitConfiguration, ""},
+			{exitSignal, "ended by signal n"},
 		}
 	case "handoff watch":
 		return []exit{
-			{0, "stopped in order"}, {exitFailed, ""}, {exitUsage, "the command line is wrong, or hermes.toml has no platform"}, {exitState, ""},
-			{exitBusy, "the home has a run or a watch already"}, {exitConfiguration, ""},
+			{0, "stopped in order"},
+			{exitFailed, ""},
+			{exitUsage, "the command line is wrong, or hermes.toml has no platform"},
+			{exitState, ""},
+			{exitBusy, "the home has a run or a watch already"},
+			{exitConfiguration, ""},
 		}
 
 	case "run":
 		return []exit{
-			{0, "stopped in order"}, {exitFailed, ""}, {exitUsage, "the command line is wrong, or there is nothing to run"}, {exitState, ""},
-			{exitBusy, "another run has this home"}, {exitConfiguration, ""},
+			{0, "stopped in order"},
+			{exitFailed, ""},
+			{exitUsage, "the command line is wrong, or there is nothing to run"},
+			{exitState, ""},
+			{exitBusy, "another run has this home"},
+			{exitConfiguration, ""},
 			{exitOwn, "the code of the command line after --, where that ended by itself (128+n: by signal n)"},
 		}
 	case "status":
@@ -199,19 +256,31 @@ func exitsAsWritten(path string) []exit {
 		return []exit{{0, "printed"}, {exitFailed, ""}, {exitUsage, ""}, {exitState, ""}, {exitSignal, "ended by signal n (130: Ctrl-C ends -f)"}}
 	case supervise.OpStart, supervise.OpStop, supervise.OpRestart:
 		return []exit{
-			{0, "carried out; while run is down: recorded for the next run"}, {exitFailed, "it could not be carried out"},
-			{exitUsage, "the command line is wrong, or there is no such service"}, {exitState, ""},
-			{exitBusy, "nobody can tell whether run lives, or it does not answer"}, {exitNotPermitted, "the service's record does not verify"},
-			{exitConfiguration, ""}, {exitWaitRanOut, "not carried out yet after --wait; the order stands"},
+			{0, "carried out; while run is down: recorded for the next run"},
+			{exitFailed, "it could not be carried out"},
+			{exitUsage, "the command line is wrong, or there is no such service"},
+			{exitState, ""},
+			{exitBusy, "nobody can tell whether run lives, or it does not answer"},
+			{exitNotPermitted, "the service's record does not verify"},
+			{exitConfiguration, ""},
+			{exitWaitRanOut, "not carried out yet after --wait; the order stands"},
 		}
 	case "signal":
 		return []exit{
-			{0, "sent"}, {exitFailed, "the service does not run"}, {exitUsage, "the command line is wrong, or there is no such service"}, {exitState, ""},
-			{exitBusy, "run is down, or does not answer"}, {exitConfiguration, ""},
+			{0, "sent"},
+			{exitFailed, "the service does not run"},
+			{exitUsage, "the command line is wrong, or there is no such service"},
+			{exitState, ""},
+			{exitBusy, "run is down, or does not answer"},
+			{exitConfiguration, ""},
 		}
 	case supervise.OpReload, supervise.OpApply:
 		return []exit{
-			{0, "done"}, {exitFailed, ""}, {exitUsage, ""}, {exitState, ""}, {exitBusy, "run is down, or does not answer"},
+			{0, "done"},
+			{exitFailed, ""},
+			{exitUsage, ""},
+			{exitState, ""},
+			{exitBusy, "run is down, or does not answer"},
 			{exitConfiguration, "hermes.toml has a fault: what ran before runs on"},
 		}
 	case "pause", "unpause":
@@ -223,18 +292,27 @@ func exitsAsWritten(path string) []exit {
 
 	case "serve-turn":
 		return []exit{
-			{0, "the turn has ended in Hermes"}, {exitFailed, "it has ended with an error"}, {exitUsage, ""},
-			{exitLost, "the backend was lost: to be tried again"}, {exitState, ""}, {exitBusy, "Hermes refused it"}, {130, "interrupted"},
+			{0, "the turn has ended in Hermes"},
+			{exitFailed, "it has ended with an error"},
+			{exitUsage, ""},
+			{exitLost, "the backend was lost: to be tried again"},
+			{exitState, ""},
+			{exitBusy, "Hermes refused it"},
+			{130, "interrupted"},
 		}
 	case "exec-with-limits":
 		return []exit{
-			{exitUsage, ""}, {exitConfiguration, "a limit cannot be set"}, {exitNotExecutable, "the program cannot be run"}, {exitNotFound, "there is no such program"},
+			{exitUsage, ""},
+			{exitConfiguration, "a limit cannot be set"},
+			{exitNotExecutable, "the program cannot be run"},
+			{exitNotFound, "there is no such program"},
 			{exitOwn, "the program's own, in whose place it runs"},
 		}
 	}
 	if wrapperOf(path+":") != "" {
 		return []exit{
-			{exitUsage, "there is no such program"}, {exitConfiguration, "hermes.toml has a fault"},
+			{exitUsage, "there is no such program"},
+			{exitConfiguration, "hermes.toml has a fault"},
 			{exitOwn, "the agent's own; what cuts a turn short is as with turn run: 75, 76, 77, 124, 128+n"},
 		}
 	}

@@ -299,7 +299,7 @@ func TestREADMEAgreesWithTheTopics(t *testing.T) {
 	for line := range strings.SplitSeq(tree, "\n") {
 		want.WriteString(strings.TrimPrefix(line, "  ") + "\n")
 	}
-	if !strings.Contains(filesText+"\n", want.String()) {
+	if topic := filesText + "\n"; !strings.Contains(topic, want.String()) {
 		t.Errorf("help files lacks what README.md has:\n%s", want.String())
 	}
 

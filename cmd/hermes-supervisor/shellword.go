@@ -65,7 +65,8 @@ func (w *shellWord) take(rest string, first bool) int {
 
 // variable puts the value of $NAME or ${NAME} in its place; what is no such thing stays as it is.
 func (w *shellWord) variable(rest string) int {
-	name, end := rest[1:], 0
+	var end int
+	name := rest[1:]
 	if strings.HasPrefix(name, "{") {
 		if end = strings.IndexByte(name, '}'); end > 0 {
 			w.text.WriteString(w.getenv(name[1:end]))
@@ -88,7 +89,7 @@ func (w *shellWord) escape(rest string) int {
 	if len(rest) == 1 {
 		return 1
 	}
-	var code int
+	var code byte
 	switch rest[1] {
 	case 'n':
 		w.text.WriteByte('\n')
@@ -101,7 +102,7 @@ func (w *shellWord) escape(rest string) int {
 			return len(rest)
 		}
 		if _, err := fmt.Sscanf(rest[2:4], "%02x", &code); err == nil {
-			w.text.WriteByte(byte(code))
+			w.text.WriteByte(code)
 			return 4
 		}
 	default:

@@ -115,7 +115,7 @@ func configPage(example string) string {
 // roff is a page being written.
 type roff struct{ strings.Builder }
 
-func (r *roff) line(text string) { r.WriteString(text + "\n") }
+func (r *roff) line(text string) { _, _ = r.WriteString(text + "\n") }
 
 func (r *roff) title(name, section string) {
 	r.line(`.\" written by scripts/man`)
