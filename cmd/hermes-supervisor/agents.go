@@ -18,21 +18,26 @@ func (a *app) agentsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agents",
 		Short: "Show which agents can be named, and what is known of them",
-		Args:  unknownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `An agent is named by turn run --agent NAME, by an [agent.NAME] of hermes.toml, and, where it is built in, as a command of
+its own (hermes-supervisor claude …).`,
+		Example: `  hermes-supervisor agents list`,
+		Args:    unknownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "list",
 		Short: "List the agents that are built in and those of hermes.toml",
 		Long: `Lists every name that --agent takes: where it is from, whether PATH has its program, and what is protected of its turns
 besides the prompt, which always is.`,
-		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return a.agentsList() },
+		Example: `  hermes-supervisor agents list --json`,
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.agentsList() },
 	}, &cobra.Command{
-		Use:   "show NAME",
+		Use:   "show AGENT",
 		Short: "Show what an agent's name runs",
 		Long: `Prints what is in force for the name, as the [agent.NAME] of a hermes.toml: the built-in preset with its comments, or what
 hermes.toml makes of it, resolved, with "***" for what looks like a secret.`,
+		Example: `  hermes-supervisor agents show claude`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return &turn.UsageError{Problem: fmt.Sprintf("agents show takes one name, not %d", len(args))}

@@ -31,6 +31,7 @@ type app struct {
 }
 
 func (a *app) command() *cobra.Command {
+	showVersion := false
 	root := &cobra.Command{
 		Use:   "hermes-supervisor",
 		Short: "Keep what an AI agent was asked to do from being lost, done twice, or done again",
@@ -38,27 +39,38 @@ func (a *app) command() *cobra.Command {
 What the agent was asked is on disk before it starts; a crash is told from a living owner by its identity; what was
 cut is continued with the original prompt; what has ended never starts again.
 
-Start with:  hermes-supervisor demo`,
-		Version:       version(),
-		Args:          unknownCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+Start with demo; then see turn run, or give the command line of an agent that is built in, as in the second example.`,
+		Example: `  hermes-supervisor demo
+  hermes-supervisor claude -p "Fix the failing tests"
+  hermes-supervisor run`,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return a.printVersion()
+			}
+			return cmd.Help()
+		},
 		SilenceErrors: true, SilenceUsage: true, DisableFlagsInUseLine: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &turn.UsageError{Problem: err.Error()} })
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.home, "home", "", "HERMES_HOME to work in (default $HERMES_HOME, then ~/.hermes and its active profile)")
-	flags.StringVarP(&a.config, "config", "c", "", "hermes.toml (default $HERMES_SUPERVISOR_CONFIG, then hermes-supervisor/hermes.toml in your configuration folder)")
+	flags.StringVar(&a.home, "home", "", "`FOLDER` to work in as HERMES_HOME (default $HERMES_HOME, then ~/.hermes and its active profile)")
+	flags.StringVarP(&a.config, "config", "c", "", "`FILE` to read as hermes.toml (default $HERMES_SUPERVISOR_CONFIG, then hermes-supervisor/hermes.toml in your configuration folder)")
 	flags.BoolVar(&a.unsafe, "unsafe-filesystem", false, "work on a file system whose locks may not hold")
-	flags.BoolVar(&a.json, "json", a.json, "print JSON (\"schema\": 1), errors too")
+	flags.BoolVar(&a.json, "json", a.json, "print JSON (\"schema\": 1), errors and help too")
 	flags.Lookup("json").DefValue = "false"
-	root.SetHelpCommand(helpCommand())
+	root.Flags().BoolVarP(&showVersion, "version", "v", false, "print the version, as the command version does")
+	root.SetUsageFunc(printUsage)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.printHelp(cmd) })
+	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(a.limitsCommand(), a.runCommand(), a.statusCommand(), a.logsCommand(), a.eventsCommand())
 	root.AddCommand(a.controls()...)
 	root.AddCommand(a.wrapperCommands()...)
-	root.AddCommand(a.agentsCommand(), a.turnCommand(), a.hookCommand(), a.hooksCommand(), a.handoffCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand(), a.checkCommand(), a.demoCommand(), a.demoAgentCommand(), a.serveTurnCommand(), exitCodesTopic())
+	root.AddCommand(a.agentsCommand(), a.turnCommand(), a.hookCommand(), a.hooksCommand(), a.handoffCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand(), a.checkCommand(), a.demoCommand(), a.demoAgentCommand(), a.serveTurnCommand())
+	root.AddCommand(a.completionCommand(), a.versionCommand(), exitCodesTopic(), filesTopic())
 	return root
 }
 

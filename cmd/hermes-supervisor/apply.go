@@ -18,7 +18,10 @@ func (a *app) reloadCommand(op, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   op,
 		Short: short,
-		Args:  noArgs,
+		Long: short + `. It waits until run has done so; a hermes.toml with a fault changes
+nothing. apply --dry-run tells what would be done.`,
+		Example: "  hermes-supervisor " + op,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.reread(cmd.Context(), op)
 		},
@@ -28,6 +31,7 @@ func (a *app) reloadCommand(op, short string) *cobra.Command {
 func (a *app) applyCommand() *cobra.Command {
 	dry := false
 	cmd := a.reloadCommand(supervise.OpApply, "Read hermes.toml again and restart what was started with something else")
+	cmd.Example = "  hermes-supervisor apply --dry-run\n" + cmd.Example
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be done, and do nothing")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if dry {

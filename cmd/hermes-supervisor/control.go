@@ -37,8 +37,9 @@ func (a *app) orderCommand(op, short string, until phase.Phase) *cobra.Command {
 		Use:   op + " NAME[@PROFILE]",
 		Short: short,
 		Long: short + `. The order is on disk when this returns, and it is waited for until it has been carried out.
-While run is down, the order is written for the next run.`,
-		Args: oneService,
+While run is down, the order is written for the next run. A service without @PROFILE is that of the home in force.`,
+		Example: "  hermes-supervisor " + op + " gateway\n  hermes-supervisor " + op + " gateway@office --wait 2m",
+		Args:    oneService,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.order(cmd.Context(), op, args[0], 0, until, wait)
 		},
@@ -49,8 +50,10 @@ While run is down, the order is written for the next run.`,
 
 func (a *app) signalCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "signal NAME[@PROFILE] SIGNAL",
-		Short:   "Send a signal to a service's own process",
+		Use:   "signal NAME[@PROFILE] SIGNAL",
+		Short: "Send a signal to a service's own process",
+		Long: `Sends a signal to the process that run started, not to what that has started. SIGNAL is a name or number, as kill(1) takes
+it: USR1, SIGUSR1 or 10.`,
 		Example: `  hermes-supervisor signal gateway USR1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {

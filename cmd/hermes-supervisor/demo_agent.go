@@ -23,6 +23,8 @@ const demoPace = 400 * time.Millisecond
 func (a *app) demoAgentCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "demo-agent", Hidden: true, Args: noArgs,
+		Short:   "Be the agent of demo (which starts this)",
+		Example: `  echo "Add up the three numbers" | hermes-supervisor demo-agent`,
 		RunE: func(*cobra.Command, []string) error {
 			prompt, err := io.ReadAll(a.stdin)
 			if err != nil {

@@ -45,7 +45,7 @@ With --json, each line is the journal's own (JSON lines).`,
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on printing what happens, until Ctrl-C")
-	cmd.Flags().IntVarP(&lines, "lines", "n", 50, "how many of the last lines to begin with")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 50, "`COUNT` of the last lines to begin with")
 	return cmd
 }
 

@@ -7,8 +7,6 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy/queue"
@@ -28,24 +26,6 @@ const (
 	exitConfiguration = 78
 	exitWaitRanOut    = 124
 )
-
-const exitCodesText = `  0    done
-  1    failed
-  2    usage: the command line or the request is wrong; nothing was written
-  74   state could not be read or written
-  75   busy, try again later: a living owner, a pause, a lock, a receipt that is due, an open handoff; or the turn was left
-       open
-  76   gave up: attempts exhausted or too old; the turn is in ended/
-  77   not permitted: the record does not verify
-  78   configuration
-  124  --wait ran out
-  128+n  ended by signal n (130: interrupted, 143: shut down, the turn stays open)
-
-turn run returns the agent's own code when the turn concluded; --outcome FILE tells the two apart.`
-
-func exitCodesTopic() *cobra.Command {
-	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesText}
-}
 
 // waitError is a wait that ran out (exit 124).
 type waitError struct{ problem string }

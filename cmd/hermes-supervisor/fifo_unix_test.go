@@ -10,5 +10,7 @@ import (
 // makeFIFO FILE makes a named pipe.
 func makeFIFO(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) == 1, "fifo FILE")
-	ts.Check(unix.Mkfifo(ts.MkAbs(args[0]), 0o600))
+	ts.Check(makePipe(ts.MkAbs(args[0])))
 }
+
+func makePipe(path string) error { return unix.Mkfifo(path, 0o600) }

@@ -21,6 +21,8 @@ func (a *app) handoffCommand() *cobra.Command {
 		Long: `A handoff is a request that a session goes on at another platform: pending, running while somebody delivers it, then
 completed or failed. The platforms are those of [handoff.platform.NAME] in hermes.toml. run delivers what is pending, or
 "handoff watch" alone.`,
+		Example: `  hermes-supervisor handoff request agent:main:cli telegram --wait
+  hermes-supervisor handoff list`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 

@@ -55,7 +55,7 @@ script gives its own: --pid $$.`,
 			return a.claimHandoff(cmd.Context(), r, args[0], claimer, wait)
 		},
 	}
-	cmd.Flags().IntVar(&pid, "pid", 0, "process id of the program that delivers it (default: the one that calls this)")
+	cmd.Flags().IntVar(&pid, "pid", 0, "process id (`PID`) of the program that delivers it (default: the one that calls this)")
 	cmd.Flags().DurationVar(&wait, "wait", 0, "how long to wait for one (exit 124 after that)")
 	return cmd
 }

@@ -19,9 +19,9 @@ func (a *app) handoffDeliverCommand() *cobra.Command {
 		Use:   "deliver ID",
 		Short: "Deliver one pending handoff now",
 		Long: `Claims a pending handoff and delivers it: the platform's command of hermes.toml gets it as JSON on its stdin. How that
-ended is on disk when this returns. stdout is the command's; the last line of stderr tells how it ended. Exit code 0:
-delivered; 1: it has failed; 75: somebody else delivers it, or it cannot be delivered now.`,
-		Args: oneHandoff,
+ended is on disk when this returns. stdout is the command's; the last line of stderr tells how it ended.`,
+		Example: `  hermes-supervisor handoff deliver fix-tests`,
+		Args:    oneHandoff,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.open()
 			if err != nil {

@@ -45,9 +45,9 @@ stands alone) until it has ended. When that runs out, the exit code is 124 and t
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.note, "note", "", "what the other side is told")
-	flags.StringVar(&f.data, "data", "", "hand over the text of a file, - for stdin")
-	flags.StringVar(&f.key, "key", "", "name of this request: given again while it is kept, it is the same request, however that stands")
+	flags.StringVar(&f.note, "note", "", "`TEXT` that the other side is told")
+	flags.StringVar(&f.data, "data", "", "hand over the text of `FILE`, - for stdin")
+	flags.StringVar(&f.key, "key", "", "`NAME` of this request: given again while it is kept, it is the same request, however that stands")
 	flags.BoolVar(&f.afterTurn, "after-turn", false, "wait for the end of the session's open turn, instead of being refused")
 	f.register(cmd)
 	return cmd

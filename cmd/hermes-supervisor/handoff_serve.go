@@ -32,7 +32,7 @@ func (a *app) handoffFailCommand() *cobra.Command {
 	}, func(ctx context.Context, q *handoff.Queue, id, claim string) (*fsstate.Handoff, error) {
 		return q.Fail(ctx, id, claim, problem)
 	})
-	cmd.Flags().StringVar(&problem, "error", "", "what went wrong")
+	cmd.Flags().StringVar(&problem, "error", "", "`TEXT` that says what went wrong")
 	return cmd
 }
 
@@ -73,6 +73,6 @@ func (a *app) claimedCommand(cmd *cobra.Command, do func(ctx context.Context, q 
 		}
 		return a.printHandoff(h, q)
 	}
-	cmd.Flags().StringVar(&claim, "claim", "", "the claim that handoff claim printed (required)")
+	cmd.Flags().StringVar(&claim, "claim", "", "the `CLAIM` that handoff claim printed (required)")
 	return cmd
 }

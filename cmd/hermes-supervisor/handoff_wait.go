@@ -26,7 +26,7 @@ const bareWait = "default"
 
 func (f *waitFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.wait, "wait", "", "report until it has ended, at most for this time after it was claimed (alone: 15m)")
+	flags.StringVar(&f.wait, "wait", "", "report until it has ended, at most for `DURATION` after it was claimed (--wait alone: 15m)")
 	flags.Lookup("wait").NoOptDefVal = bareWait
 	flags.DurationVar(&f.claimWait, "claim-wait", queue.ClaimWithin, "how long --wait waits for somebody to claim it")
 }

@@ -29,6 +29,8 @@ func (a *app) hooksCommand() *cobra.Command {
 		Short: "Have an agent report the turns that it is given without turn run",
 		Long: `An agent that a person talks to directly can report its own turns through its hooks: then its open turns are listed, and one
 that dies with the agent is kept. It is continued without a person only if hermes.toml says unattended = true for the agent.`,
+		Example: `  hermes-supervisor hooks install claude
+  hermes-supervisor hooks status claude`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -58,7 +60,7 @@ this program has left. A file whose form cannot be kept is left alone (exit 1).`
 			return a.changeHooks(t, t.Install, hooks.Installed)
 		},
 	}
-	cmd.Flags().StringVar(&f.settings, "settings", "", "settings file (of a plugin: the folder) in place of the agent's own")
+	cmd.Flags().StringVar(&f.settings, "settings", "", "settings `FILE` (of a plugin: the folder) in place of the agent's own")
 	cmd.Flags().BoolVar(&f.print, "print", false, "change nothing: show what would be added, and how to have it for one run where the agent knows such")
 	return cmd
 }
@@ -79,7 +81,7 @@ func (a *app) hooksUninstallCommand() *cobra.Command {
 			return a.changeHooks(t, t.Uninstall, hooks.Missing)
 		},
 	}
-	cmd.Flags().StringVar(&f.settings, "settings", "", "settings file (of a plugin: the folder) in place of the agent's own")
+	cmd.Flags().StringVar(&f.settings, "settings", "", "settings `FILE` (of a plugin: the folder) in place of the agent's own")
 	return cmd
 }
 
@@ -111,7 +113,7 @@ changed. hooks install renews those.`,
 			return a.table([]string{"EVENT", "HOOK", "SETTINGS"}, rows)
 		},
 	}
-	cmd.Flags().StringVar(&f.settings, "settings", "", "settings file (of a plugin: the folder) in place of the agent's own")
+	cmd.Flags().StringVar(&f.settings, "settings", "", "settings `FILE` (of a plugin: the folder) in place of the agent's own")
 	return cmd
 }
 

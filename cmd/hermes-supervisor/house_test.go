@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"scripts/bench-turns":          {"scripts/bench", "supervise/turn", "fsstate", "fsstate/ident", "policy"},
 	"scripts/kill-run":             {"supervise/service/childtest"},
 	"scripts/kill-storm":           {"fsstate/fault"},
+	"scripts/man":                  {},
 	"scripts/mockmodel":            {},
 	"scripts/real-agents":          {"scripts/bench", "scripts/mockmodel"},
 }

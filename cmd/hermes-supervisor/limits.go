@@ -80,8 +80,8 @@ terminal, through it.
 --memory bounds the writable memory that each process of the service has for itself (RLIMIT_DATA), not its address
 space (RLIMIT_AS), of which Node, Go and the JVM reserve far more than they use, and not what the whole service really
 uses, which only a cgroup does (MemoryMax= of systemd). An allocation beyond it fails in the program.
-` + limitsNote + `
-Exit code 127: no such program; 126: it cannot be run; 78: a limit cannot be set; else ARGV's own.`,
+` + limitsNote + ``,
+		Example: `  hermes-supervisor exec-with-limits --open-files 64 -- sleep 1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || cmd.ArgsLenAtDash() != 0 {
 				return &turn.UsageError{Problem: "exec-with-limits takes the program's command line after --"}
@@ -96,9 +96,9 @@ Exit code 127: no such program; 126: it cannot be run; 78: a limit cannot be set
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&memory, "memory", "", "bytes of writable memory of its own")
-	flags.StringVar(&openFiles, "open-files", "", "open descriptors, as soft and hard limit")
-	flags.StringVar(&nice, "nice", "", "-20 to 19, the higher the less of the processor")
+	flags.StringVar(&memory, "memory", "", "`BYTES` of writable memory of its own")
+	flags.StringVar(&openFiles, "open-files", "", "`COUNT` of open descriptors, as soft and hard limit")
+	flags.StringVar(&nice, "nice", "", "`N` from -20 to 19, the higher the less of the processor")
 	flags.BoolVar(&terminal, "terminal", false, "come to the foreground of the terminal")
 	return cmd
 }

@@ -39,8 +39,8 @@ for byte. It reads the files, so it works while run is down.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.logs(cmd.Context(), args[0], o) },
 	}
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on printing what comes, until Ctrl-C (then exit 130)")
-	cmd.Flags().IntVarP(&o.lines, "lines", "n", 50, "how many of the last lines of each stream to begin with")
-	cmd.Flags().StringVar(&o.stream, "stream", "", "only this one: out or err")
+	cmd.Flags().IntVarP(&o.lines, "lines", "n", 50, "`COUNT` of the last lines of each stream to begin with")
+	cmd.Flags().StringVar(&o.stream, "stream", "", "only this one of the two: `out|err`")
 	return cmd
 }
 

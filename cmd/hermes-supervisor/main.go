@@ -19,6 +19,10 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 func run(args []string, stdin io.Reader, stdout, stderr *os.File) int {
 	started := turn.Now() // first thing: a stop request that is older than this process is not meant for it
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, started: started, json: asksForJSON(args)}
+	if len(args) > 0 && args[0] == completeName {
+		a.complete(args[1:])
+		return 0
+	}
 	if rest, ok := a.hookCall(args); ok {
 		a.hook(rest)
 		return a.code

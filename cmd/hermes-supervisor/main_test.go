@@ -10,7 +10,7 @@ import (
 // programs are what a script may exec: this test binary under another name. The command line under test is the real
 // main, in a process of its own.
 var programs = map[string]func(){
-	"hermes-supervisor": main,
+	"hermes-supervisor": mainNoted,
 	"agent":             agent,
 }
 

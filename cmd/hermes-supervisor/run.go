@@ -51,7 +51,7 @@ program dies otherwise, services and keepers live on: the next run adopts them.`
 			return a.run(cmd, own)
 		},
 	}
-	cmd.Flags().StringVar(&own.restart, "restart", "", "when the command line after -- is started again: always, on-failure or never (default from [restart])")
+	cmd.Flags().StringVar(&own.restart, "restart", "", "when the command line after -- is started again: `always|on-failure|never` (default from [restart])")
 	return cmd
 }
 

@@ -26,11 +26,16 @@ func TestScripts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the scripts end processes by signals")
 	}
+	exits := filepath.Join(t.TempDir(), "exits")
+	t.Cleanup(func() { checkExits(t, exits) })
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               setUp,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv(exitsVar, exits)
+			return setUp(env)
+		},
 		Cmds: withSystem(map[string]func(*testscript.TestScript, bool, []string){
 			"waitfile":   waitFile,
 			"waitmarker": waitMarker,

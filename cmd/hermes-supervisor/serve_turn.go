@@ -93,13 +93,16 @@ func (a *app) serveTurnCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve-turn --service NAME", Hidden: true, Args: noArgs,
 		Short: "Continue a turn in hermes serve (keepers start this)",
+		Long: `A keeper starts this as its agent, with the prompt on stdin, for a turn of Hermes's that goes on in the backend that holds
+its session.`,
+		Example: `  hermes-supervisor serve-turn --service hermes-serve`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.serveTurn(cmd, name, t)
 		},
 	}
-	cmd.Flags().StringVar(&name, "service", "", "the service that holds the turn")
-	cmd.Flags().StringVar(&t.ID, "turn", "", "what tells the turn from others of its session")
-	cmd.Flags().StringVar(&t.Profile, "profile", "", "the profile of the session, where it is not the service's own")
+	cmd.Flags().StringVar(&name, "service", "", "`SERVICE` that holds the turn")
+	cmd.Flags().StringVar(&t.ID, "turn", "", "`TEXT` that tells the turn from others of its session")
+	cmd.Flags().StringVar(&t.Profile, "profile", "", "`PROFILE` of the session, where it is not the service's own")
 	return cmd
 }
 

@@ -44,7 +44,7 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show services: what they do, since when, and why",
 		Long: `Shows every service of the home and (of the root home) its profiles, from the files: it works while run is down, and says
-so. Open handoffs, and those that failed in the last day, are counted. The exit code is 0 when everything that should be up is up, else 1.`,
+so. Open handoffs, and those that failed in the last day, are counted.`,
 		Example: `  hermes-supervisor status --json`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -30,14 +30,14 @@ is no shell. Under a keeper (turn run) the keeper's record only learns the agent
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&b.Session, "session", "", "key of the session (required)")
-	flags.IntVar(&b.PID, "pid", 0, "process id of the agent")
-	flags.StringVar(&f.prompt, "prompt", "", "what the agent was asked")
-	flags.StringVar(&f.promptFile, "prompt-file", "", "read the prompt from a file, - for stdin")
-	flags.StringVar(&b.Agent, "agent", "", "name of the agent in hermes.toml that may continue the turn")
-	flags.StringVar(&b.Source, "source", "", "who drives the session")
+	flags.StringVar(&b.Session, "session", "", "`KEY` of the session (required)")
+	flags.IntVar(&b.PID, "pid", 0, "process id (`PID`) of the agent")
+	flags.StringVar(&f.prompt, "prompt", "", "`TEXT` that the agent was asked")
+	flags.StringVar(&f.promptFile, "prompt-file", "", "read the prompt from `FILE`, - for stdin")
+	flags.StringVar(&b.Agent, "agent", "", "`AGENT` of hermes.toml that may continue the turn")
+	flags.StringVar(&b.Source, "source", "", "`NAME` of who drives the session")
 	flags.BoolVar(&b.Unattended, "unattended", false, "the turn may be continued without a person")
-	flags.StringVar(&b.RotatedFrom, "rotated-from", "", "the session had this key until now: its open turn answers to both")
+	flags.StringVar(&b.RotatedFrom, "rotated-from", "", "`KEY` that the session had until now: its open turn answers to both")
 	return cmd
 }
 
@@ -95,6 +95,6 @@ already. The turn of a keeper ends with its keeper.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&session, "session", "", "key of the session (required)")
+	cmd.Flags().StringVar(&session, "session", "", "`KEY` of the session (required)")
 	return cmd
 }

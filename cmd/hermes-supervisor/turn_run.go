@@ -34,11 +34,11 @@ type runFlags struct {
 
 func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.agent, "agent", "", "run the agent of this name in hermes.toml, instead of a command line after --")
+	flags.StringVar(&f.agent, "agent", "", "run the `AGENT` of this name, built in or of hermes.toml, instead of a command line after --")
 	flags.DurationVar(&f.freshness, "freshness", 0, "oldest proof of life that is still continued (default from hermes.toml: 15m)")
-	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "continuations of one prompt (default from hermes.toml: 2)")
-	flags.StringVar(&f.receipt, "receipt", "", "shell command that must succeed, with the end as JSON on stdin, before the turn is let go; until then only it repeats")
-	flags.StringVar(&f.outcome, "outcome", "", "write how the call ended to this file as JSON")
+	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "`COUNT` of continuations of one prompt (default from hermes.toml: 2)")
+	flags.StringVar(&f.receipt, "receipt", "", "shell `COMMAND-LINE` that must succeed, with the end as JSON on stdin, before the turn is let go; until then only it repeats")
+	flags.StringVar(&f.outcome, "outcome", "", "write how the call ended to `FILE` as JSON")
 	flags.DurationVar(&f.stall, "stall", 0, "end an agent that prints nothing for so long, as a crash; a continuation keeps the limit")
 	flags.DurationVar(&f.drain, "drain", defaultDrain, "how long SIGTERM waits for the turn before the agent is stopped and the turn left open")
 	flags.DurationVar(&f.wait, "wait", 0, "wait so long for a living owner of the session, instead of being refused (then exit 124); an agent that lost its keeper is watched to its end")
@@ -88,11 +88,11 @@ by the same command given again, and by nobody else.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.session, "session", "", "key of the session; any string (required)")
-	flags.StringVar(&f.prompt, "prompt", "", "what the agent is asked")
-	flags.StringVar(&f.promptFile, "prompt-file", "", "read the prompt from a file, - for stdin")
-	flags.StringVar(&f.source, "source", "", "who drives the session; turns of bot_room, cron, kanban, subagent and tool are left to their driver")
-	flags.StringVar(&f.id, "id", "", "name of this request: one that concluded returns its outcome and runs nothing")
+	flags.StringVar(&f.session, "session", "", "`KEY` of the session; any string (required)")
+	flags.StringVar(&f.prompt, "prompt", "", "`TEXT` that the agent is asked")
+	flags.StringVar(&f.promptFile, "prompt-file", "", "read the prompt from `FILE`, - for stdin")
+	flags.StringVar(&f.source, "source", "", "`NAME` of who drives the session; turns of bot_room, cron, kanban, subagent and tool are left to their driver")
+	flags.StringVar(&f.id, "id", "", "`NAME` of this request: one that concluded returns its outcome and runs nothing")
 	flags.StringVar(&f.continuedBy, "continued-by", "", "")
 	_ = flags.MarkHidden("continued-by") // how run starts a keeper of its own
 	flags.BoolVar(&f.noContinue, "no-continue", false, "do not continue this turn without a person")

@@ -283,6 +283,24 @@ func (a *app) readInput(limit int, wait time.Duration) ([]byte, error) {
 	return got.data, nil
 }
 
+// typedExample is one turn as an agent's user types it.
+func typedExample(name string) string {
+	const prompt = `"Fix the failing tests"`
+	switch name {
+	case "codex":
+		return "exec --json " + prompt
+	case "opencode":
+		return "run --format json " + prompt
+	case "goose":
+		return "run -t " + prompt
+	case "hermes":
+		return "chat -Q -q " + prompt
+	case "aider":
+		return "--message " + prompt + " main.go"
+	}
+	return "-p " + prompt // claude, gemini, and what is most common
+}
+
 // wrapperCommands are there for the help: wrapCall has taken their calls before.
 func (a *app) wrapperCommands() []*cobra.Command {
 	var commands []*cobra.Command
@@ -292,11 +310,13 @@ func (a *app) wrapperCommands() []*cobra.Command {
 			Short: "Run " + name + " as you type it, and protect the turn in it",
 			Long: fmt.Sprintf(`Takes %[1]s's own command line. Where it is one turn (a prompt, and an end by itself), the turn is protected as by turn run:
 its output and exit code are %[1]s's, and after a crash it goes on in the same session, with the same flags. Anything else is
-run as it is, and one line on stderr says so. hermes-supervisor agents show %[1]s says how the command line is read.
+run as it is, and one line on stderr says so. hermes-supervisor agents show %[1]s says how the command line is read. Our own
+flags (--home, --config) stand before %[1]s: hermes-supervisor --home DIR %[1]s …
 
 The session's key is "%[1]s:" and %[1]s's own id of the session, where that is known at the start, or HERMES_SUPERVISOR_SESSION.
 The arguments are in no record: after a kill of hermes-supervisor itself, give the same command line again, in the same folder
 or with that variable set to the key, which turn list shows.`, name),
+			Example:            "  hermes-supervisor " + name + " " + typedExample(name),
 			DisableFlagParsing: true,
 			RunE:               func(_ *cobra.Command, args []string) error { return a.wrap(name, args) },
 		})
