@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -38,8 +39,8 @@ func Installed(roots Roots, home fsstate.Home) ([]Unit, error) {
 			return
 		}
 		u := Unit{Manager: f.manager, Scope: f.scope, Name: f.name, Path: f.path, Text: f.text}
-		argv, _ := f.command(roots.UserHome)
-		u.Home = flagOf(argv, "--home")
+		argv, set := f.command(roots.UserHome)
+		u.Home = cmp.Or(flagOf(argv, "--home"), set)
 		if u.Home == "" && len(argv) > 0 && f.scope == User {
 			u.Home = filepath.Join(roots.UserHome, ".hermes") // a packager's unit: each user's own
 		}
@@ -136,6 +137,15 @@ func each(roots Roots, n names, f func(file)) error {
 func masked(path string) bool {
 	target, err := os.Readlink(path)
 	return err == nil && target == os.DevNull
+}
+
+// Read is the text of a unit's file, with plain line ends; there is false where no file is.
+func Read(path string) (text string, there bool, err error) {
+	data, err := readUnit(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	return plainText(data), true, err
 }
 
 // maxUnit is far above what a unit takes.
