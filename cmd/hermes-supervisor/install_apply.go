@@ -234,7 +234,7 @@ func (t *told) linger(roots manager.Roots) {
 	if on, err := manager.Linger(roots, user); on || err != nil || roots.Linger == "" {
 		return
 	}
-	t.note("it ends with your last logout, and starts at your first login; to have it run without: loginctl enable-linger %s", word(user))
+	t.note("it ends with your last logout, and starts at your first login; to have it run without: loginctl enable-linger %s", manager.Word(user))
 }
 
 // done ends an installation with JSON.
@@ -261,7 +261,7 @@ func shellLine(commands [][]string) string {
 	for i, argv := range commands {
 		words := make([]string, len(argv))
 		for k, arg := range argv {
-			words[k] = word(arg)
+			words[k] = manager.Word(arg)
 		}
 		lines[i] = strings.Join(words, " ")
 	}

@@ -58,7 +58,9 @@ program dies otherwise, services and keepers live on: the next run adopts them.`
 			err := a.run(cmd, own)
 			if cmd.Flags().Changed("final-exit") && isFinal(err) {
 				a.report(err)
-				a.say("a restart would find the same: ending with exit code %d, by which the service manager starts nothing again", final)
+				if !a.json {
+					a.say("a restart would find the same: ending with exit code %d, by which the service manager starts nothing again", final)
+				}
 				a.code, err = final, nil
 			}
 			return err
