@@ -13,12 +13,12 @@ import (
 
 // installFlags are those of install and uninstall, of which each command has some.
 type installFlags struct {
-	manager              string
-	user, system         bool
-	runAs                string
-	print, packaged      bool
-	force, noStart       bool
-	scope, goos, program string // what they come to; a test sets goos
+	manager         string
+	user, system    bool
+	runAs           string
+	print, packaged bool
+	force, noStart  bool
+	scope, goos     string // what they come to; a test sets goos
 }
 
 const installCodes = `
@@ -108,12 +108,10 @@ func (f *installFlags) check() error {
 	return nil
 }
 
-// systems are where each manager is at home.
-var systems = map[string]string{manager.Systemd: "linux", manager.Launchd: "darwin", manager.WindowsTask: "windows"}
-
 // here refuses a manager that this system does not have.
 func (f *installFlags) here() error {
-	if want := systems[f.manager]; want != f.goos {
+	want := map[string]string{manager.Systemd: "linux", manager.Launchd: "darwin", manager.WindowsTask: "windows"}[f.manager]
+	if want != f.goos {
 		return &turn.UsageError{Problem: fmt.Sprintf("%s is a service manager of %s, not of %s: --print shows the unit all the same", f.manager, want, f.goos)}
 	}
 	return nil

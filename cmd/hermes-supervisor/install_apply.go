@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hermes-supervisor/cmd/hermes-supervisor/manager"
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/supervise/process"
 )
 
 // What install and uninstall did, as JSON has it.
@@ -26,21 +28,18 @@ const (
 // install makes the unit and has it started.
 func (a *app) install(ctx context.Context, f *installFlags) error {
 	if f.packaged {
-		name := "hermes-supervisor"
-		_, err := fmt.Fprint(a.stdout, unitText(f, manager.Packaged(f.manager, f.scope), name))
-		return err
+		return a.printUnit(f, unitText(f, manager.Packaged(f.manager, f.scope), "hermes-supervisor"))
 	}
 	home, err := a.resolveHome()
 	if err != nil {
 		return err
 	}
-	job, err := a.jobOf(f, home)
+	job, err := a.jobOf(ctx, f, home)
 	if err != nil {
 		return err
 	}
 	if f.print {
-		_, err := fmt.Fprint(a.stdout, unitText(f, job, unitName(f, home)))
-		return err
+		return a.printUnit(f, unitText(f, job, unitName(f, home)))
 	}
 	if err := f.here(); err != nil {
 		return err
@@ -61,7 +60,7 @@ func (a *app) install(ctx context.Context, f *installFlags) error {
 		t.note("launchd waits at most 60 s for a stop, and a stop may take %s: what is not stopped by then lives on, and the next run takes it over", job.Budget.Total())
 	}
 	if job.Home != "" && f.scope == manager.User && f.manager == manager.Systemd {
-		t.linger(f.roots())
+		t.linger(ctx, f.roots())
 	}
 	if f.noStart {
 		t.note("to start it: %s", shellLine(i.start))
@@ -85,6 +84,17 @@ func (i installation) run(ctx context.Context, t *told) error {
 	return t.done(i)
 }
 
+// printUnit prints what would be in the file: for a task that is UTF-16, but not where a person reads it.
+func (a *app) printUnit(f *installFlags, text string) error {
+	i := installation{manager: f.manager, text: text}
+	data := i.bytes()
+	if process.IsTerminal(a.stdout) {
+		data = []byte(text)
+	}
+	_, err := a.stdout.Write(data)
+	return err
+}
+
 // alone refuses where something else runs the home.
 func (f *installFlags) alone(home fsstate.Home, i installation) error {
 	if f.force {
@@ -94,7 +104,8 @@ func (f *installFlags) alone(home fsstate.Home, i installation) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range rivals {
+	if len(rivals) > 0 {
+		r := rivals[0] // the next try names the next one
 		of := "which runs " + label(r.Home)
 		if r.Home == "" {
 			of = "and it cannot be told which home that runs"
@@ -105,10 +116,11 @@ func (f *installFlags) alone(home fsstate.Home, i installation) error {
 	if err != nil {
 		return err
 	}
-	for _, u := range units {
-		if u.Manager == i.manager && u.Scope == i.scope && u.Name == i.name {
-			continue // it is what is being installed
-		}
+	other := slices.IndexFunc(units, func(u manager.Unit) bool { // but for what is being installed
+		return u.Manager != i.manager || u.Scope != i.scope || u.Name != i.name
+	})
+	if other >= 0 {
+		u := units[other]
 		return &busyError{fmt.Errorf("install %s: %s runs this home already, by the %s manager (%s); take it away first: %s (or --force)", i.name, u.Name, u.Scope, u.Path, manager.RemoveCommand(u.Manager, u.Scope, u.Name, u.Path))}
 	}
 	return nil
@@ -229,8 +241,8 @@ func (t *told) run(ctx context.Context, argv []string) error {
 }
 
 // linger says what keeps a user's manager up without a login.
-func (t *told) linger(roots manager.Roots) {
-	user := currentUser()
+func (t *told) linger(ctx context.Context, roots manager.Roots) {
+	user := currentUser(ctx)
 	if on, err := manager.Linger(roots, user); on || err != nil || roots.Linger == "" {
 		return
 	}

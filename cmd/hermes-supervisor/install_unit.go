@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,7 +45,7 @@ func (f *installFlags) roots() manager.Roots {
 }
 
 // jobOf is what a unit for this home and configuration runs.
-func (a *app) jobOf(f *installFlags, home fsstate.Home) (manager.Job, error) {
+func (a *app) jobOf(ctx context.Context, f *installFlags, home fsstate.Home) (manager.Job, error) {
 	cfg, source, err := a.loadConfig()
 	if err != nil {
 		return manager.Job{}, err
@@ -67,7 +68,7 @@ func (a *app) jobOf(f *installFlags, home fsstate.Home) (manager.Job, error) {
 	switch f.manager {
 	case manager.Systemd:
 		if f.system {
-			j.RunAs, err = a.systemUser(f)
+			j.RunAs, err = a.systemUser(ctx, f)
 		}
 	case manager.Launchd:
 		if user, err := os.UserHomeDir(); err == nil {
@@ -90,8 +91,8 @@ func (a *app) jobOf(f *installFlags, home fsstate.Home) (manager.Job, error) {
 
 // systemUser is whom a unit of the machine's manager runs as. Another user's home and configuration are not guessed: those
 // in force are root's.
-func (a *app) systemUser(f *installFlags) (string, error) {
-	self := currentUser()
+func (a *app) systemUser(ctx context.Context, f *installFlags) (string, error) {
+	self := currentUser(ctx)
 	as := cmp.Or(f.runAs, os.Getenv("SUDO_USER"), self)
 	switch {
 	case as == "":
@@ -106,8 +107,8 @@ func (a *app) systemUser(f *installFlags) (string, error) {
 
 // currentUser is the name of whoever calls, "" where nobody knows it. os/user would bring the C library into a program that
 // does without it.
-func currentUser() string {
-	out, err := exec.CommandContext(context.Background(), "id", "-un").Output()
+func currentUser(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "id", "-un").Output()
 	if err != nil {
 		return cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"), os.Getenv("USERNAME"))
 	}
@@ -146,7 +147,7 @@ func (a *app) installationOf(f *installFlags, home fsstate.Home) (installation, 
 			return i, errNoFolder
 		}
 		i.path = filepath.Join(folders[0], i.name)
-		say := func(words ...string) []string { return append(own[:len(own):len(own)], words...) }
+		say := func(words ...string) []string { return append(slices.Clip(own), words...) }
 		i.start = [][]string{say("daemon-reload"), say("enable", "--now", i.name)}
 		i.restart = shellLine([][]string{say("restart", i.name)})
 		i.stop = [][]string{say("disable", "--now", i.name)}

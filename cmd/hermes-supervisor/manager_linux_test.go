@@ -23,6 +23,9 @@ type userManager struct {
 	log string // what the unit prints: there is no journal
 }
 
+// hostileUser is the name of the user's own folder: all that a unit has to quote or to escape.
+const hostileUser = `us er; %h $HOME ${PATH} "q" 'x' \t\`
+
 // exitNow is SIGRTMIN+24, by which a user's manager ends at once.
 const exitNow = syscall.Signal(34 + 24)
 
@@ -38,20 +41,20 @@ func startManager(t *testing.T) *userManager {
 	if _, err := exec.LookPath("systemctl"); err != nil || program == "" {
 		t.Skip("systemd is needed, and is not installed here")
 	}
-	dir, err := os.MkdirTemp("", "hs-systemd-") // t.TempDir's is too long for a socket
+	dir, err := os.MkdirTemp("", "hs-systemd-") //nolint:usetesting // that folder's path is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	m := &userManager{dir: dir, log: filepath.Join(dir, "unit.log")}
-	for _, name := range []string{"run", "user/.config/hermes-supervisor", "user/.hermes"} {
+	for _, name := range []string{"run", hostileUser + "/.config/hermes-supervisor", hostileUser + "/.hermes"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	m.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "user"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "user", ".config"),
-		"XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"), "HERMES_HOME=" + filepath.Join(dir, "user", ".hermes"),
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, hostileUser), "XDG_CONFIG_HOME=" + filepath.Join(dir, hostileUser, ".config"),
+		"XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"), "HERMES_HOME=" + filepath.Join(dir, hostileUser, ".hermes"),
 		"GORACE=atexit_sleep_ms=0", "SYSTEMD_PAGER=", "LC_ALL=C",
 	}
 	m.cmd = m.command("booted", program, "--user")
@@ -74,10 +77,8 @@ func startManager(t *testing.T) *userManager {
 			return false, fmt.Errorf("it ended: %w\n%s", err, &said)
 		default:
 		}
-		if _, err := os.Stat(filepath.Join(dir, "run", "systemd", "private")); err != nil {
-			return false, nil
-		}
-		return m.command("booted", "systemctl", "--user", "list-units").Run() == nil, nil
+		_, missing := os.Stat(filepath.Join(dir, "run", "systemd", "private"))
+		return missing == nil && m.command("booted", "systemctl", "--user", "list-units").Run() == nil, nil
 	})
 	if err != nil {
 		t.Skipf("systemd --user does not run here: %v", err)

@@ -25,7 +25,7 @@ const unitUnderTest = "hermes-supervisor.service"
 func TestUnderSystemd(t *testing.T) {
 	t.Parallel()
 	m := startManager(t)
-	w := &systemdWorld{userManager: m, home: fsstate.Home{Path: filepath.Join(m.dir, "user/.hermes"), Root: filepath.Join(m.dir, "user/.hermes")}}
+	w := &systemdWorld{userManager: m, home: fsstate.Home{Path: filepath.Join(m.dir, hostileUser+"/.hermes"), Root: filepath.Join(m.dir, hostileUser+"/.hermes")}}
 	w.dropIn(t, "StandardOutput=append:"+m.log)
 	w.configure(t, `
 [auto_continue]
@@ -78,7 +78,7 @@ type systemdWorld struct {
 
 func (w *systemdWorld) configure(t *testing.T, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(w.dir, "user/.config/hermes-supervisor/hermes.toml"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.dir, hostileUser+"/.config/hermes-supervisor/hermes.toml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -129,7 +129,7 @@ const grantedStop = 50 * time.Millisecond
 // dropIn changes what is not under test: how long it takes, and where the output goes.
 func (w *systemdWorld) dropIn(t *testing.T, lines ...string) {
 	t.Helper()
-	folder := filepath.Join(w.dir, "user/.config/systemd/user", unitUnderTest+".d")
+	folder := filepath.Join(w.dir, hostileUser+"/.config/systemd/user", unitUnderTest+".d")
 	err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "test.conf"), []byte("[Service]\n"+strings.Join(lines, "\n")+"\n"), 0o600))
 	if err != nil {
 		t.Fatal(err)
@@ -137,6 +137,7 @@ func (w *systemdWorld) dropIn(t *testing.T, lines ...string) {
 }
 
 func (w *systemdWorld) hang(t *testing.T) {
+	t.Helper()
 	w.dropIn(t, "StandardOutput=append:"+w.log, "WatchdogSec=1", "RestartSec=50ms", "TimeoutStopSec="+grantedStop.String())
 	w.do(t, "systemctl", "--user", "daemon-reload")
 	w.do(t, "systemctl", "--user", "restart", unitUnderTest)
@@ -224,6 +225,7 @@ func (w *systemdWorld) finish(t *testing.T, launches ...string) {
 }
 
 func (w *systemdWorld) killRun(t *testing.T) {
+	t.Helper()
 	before := w.begin(t)
 	first := w.active(t)
 	w.do(t, "systemctl", "--user", "kill", "--kill-who=main", "-s", "KILL", unitUnderTest)
@@ -236,6 +238,7 @@ func (w *systemdWorld) killRun(t *testing.T) {
 }
 
 func (w *systemdWorld) restartDrains(t *testing.T) {
+	t.Helper()
 	w.begin(t)
 	first := w.active(t)
 	w.do(t, "systemctl", "--user", "restart", "--no-block", unitUnderTest)
@@ -249,6 +252,7 @@ func (w *systemdWorld) restartDrains(t *testing.T) {
 }
 
 func (w *systemdWorld) restartCuts(t *testing.T) {
+	t.Helper()
 	w.begin(t)
 	first := w.active(t)
 	_ = os.Remove(filepath.Join(w.dir, "begun"))
@@ -267,6 +271,7 @@ func (w *systemdWorld) restartCuts(t *testing.T) {
 }
 
 func (w *systemdWorld) stop(t *testing.T) {
+	t.Helper()
 	w.active(t)
 	w.begin(t)
 	began := time.Now()
@@ -299,6 +304,7 @@ func processesWith(variable string, but int) (found []string) {
 }
 
 func (w *systemdWorld) misconfigure(t *testing.T) {
+	t.Helper()
 	w.configure(t, "[auto_continue]\nfreshnes = \"1m\"\n")
 	if out, err := w.command("booted", "systemctl", "--user", "start", unitUnderTest).CombinedOutput(); err == nil {
 		t.Errorf("the start of a wrong configuration: %s", out)
@@ -310,8 +316,9 @@ func (w *systemdWorld) misconfigure(t *testing.T) {
 }
 
 func (w *systemdWorld) uninstall(t *testing.T) {
+	t.Helper()
 	w.do(t, "hermes-supervisor", "uninstall", "systemd")
-	if w.exists("user/.config/systemd/user/" + unitUnderTest) {
+	if w.exists(hostileUser + "/.config/systemd/user/" + unitUnderTest) {
 		t.Error("the file is there after uninstall")
 	}
 	if again := w.do(t, "hermes-supervisor", "uninstall", "systemd"); !strings.Contains(again, "nothing to remove") {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -170,8 +171,8 @@ func dropIns(roots Roots, scope, name string) []string {
 		folders = roots.SystemdSystem
 	}
 	var texts []string
-	for i := len(folders) - 1; i >= 0; i-- { // what a person wrote counts last
-		matches, _ := filepath.Glob(filepath.Join(folders[i], name+".d", "*.conf"))
+	for _, folder := range slices.Backward(folders) { // what a person wrote counts last
+		matches, _ := filepath.Glob(filepath.Join(folder, name+".d", "*.conf"))
 		for _, path := range matches {
 			if data, err := readUnit(path); err == nil {
 				texts = append(texts, string(data))
