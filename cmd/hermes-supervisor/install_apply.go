@@ -60,7 +60,7 @@ func (a *app) install(ctx context.Context, f *installFlags) error {
 		t.note("launchd waits at most 60 s for a stop, and a stop may take %s: what is not stopped by then lives on, and the next run takes it over", job.Budget.Total())
 	}
 	if job.Home != "" && f.scope == manager.User && f.manager == manager.Systemd {
-		t.linger(ctx, f.roots())
+		t.linger(ctx, f.roots(home))
 	}
 	if f.noStart {
 		t.note("to start it: %s", shellLine(i.start))
@@ -100,7 +100,7 @@ func (f *installFlags) alone(home fsstate.Home, i installation) error {
 	if f.force {
 		return nil
 	}
-	rivals, err := manager.Rivals(f.roots(), home)
+	rivals, err := manager.Rivals(f.roots(home), home)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (f *installFlags) alone(home fsstate.Home, i installation) error {
 		}
 		return &busyError{fmt.Errorf("install %s: Hermes's own %s %s is installed (%s), %s; take it away first: %s (or --force)", i.name, r.Manager, r.Name, r.Path, of, r.Remove)}
 	}
-	units, err := manager.Installed(f.roots(), home)
+	units, err := manager.Installed(f.roots(home), home)
 	if err != nil {
 		return err
 	}

@@ -38,10 +38,15 @@ func (i installation) bytes() []byte {
 	return []byte(i.text)
 }
 
-// roots are the folders of this system's service managers.
-func (f *installFlags) roots() manager.Roots {
+// roots are the folders of this system's service managers. Who installs for another user looks into that user's too, as far
+// as the home tells whose it is.
+func (f *installFlags) roots(home fsstate.Home) manager.Roots {
 	user, _ := os.UserHomeDir() // "": then no folder of the user's
-	return manager.DefaultRoots(f.goos, os.Getenv, user)
+	getenv := os.Getenv
+	if owner := filepath.Dir(home.Root); f.system && filepath.Base(home.Root) == ".hermes" && owner != user {
+		user, getenv = owner, func(string) string { return "" }
+	}
+	return manager.DefaultRoots(f.goos, getenv, user)
 }
 
 // jobOf is what a unit for this home and configuration runs.
@@ -134,7 +139,7 @@ func unitName(f *installFlags, home fsstate.Home) string {
 
 // installationOf is that of a home, without its text.
 func (a *app) installationOf(f *installFlags, home fsstate.Home) (installation, error) {
-	roots := f.roots()
+	roots := f.roots(home)
 	i := installation{manager: f.manager, scope: f.scope, name: unitName(f, home)}
 	switch f.manager {
 	case manager.Systemd:

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -196,4 +199,51 @@ func TestChildrenDoNotInheritTheManagersVariables(t *testing.T) {
 	if got := process.ChildEnv(base, nil); len(got) != 1 || got[0] != "A=b" {
 		t.Errorf("a child inherits %q", got)
 	}
+}
+
+// TestAStartAndAStopSayHowLongTheyMayTake: before READY each opened home moves the deadline of the start, and the stop asks
+// for what the configuration may take.
+func TestAStartAndAStopSayHowLongTheyMayTake(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "hs-notify-") //nolint:usetesting // that folder's path is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	conn := managerSocket(t, filepath.Join(dir, "notify"))
+	for _, name := range []string{"home/profiles/a", "home/profiles/b"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := filepath.Join(dir, "hermes.toml")
+	if err := os.WriteFile(config, []byte("[agent.worker]\ncommand = [\"/bin/cat\"]\n[[service]]\nname = \"later\"\ncommand = [\"/bin/cat\"]\nautostart = false\nstop_timeout = \"5m\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command("hermes-supervisor", "--home", filepath.Join(dir, "home"), "--config", config, "run")
+	run.Env = append(os.Environ(), "NOTIFY_SOCKET="+filepath.Join(dir, "notify"), "WATCHDOG_USEC=100000", "GORACE=atexit_sleep_ms=0")
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer run.Wait()
+	defer run.Process.Kill()
+	said := func(message string) (before []string) {
+		for {
+			got := heard(t, conn)
+			if got == message {
+				return before
+			}
+			before = append(before, got)
+		}
+	}
+	const step = "WATCHDOG=1\nEXTEND_TIMEOUT_USEC=60000000"
+	before := said("READY=1")
+	if n := len(slices.DeleteFunc(before, func(m string) bool { return m != step })); n < 3 {
+		t.Errorf("%d homes were told of before READY, want 3", n)
+	}
+	said("WATCHDOG=1") // and no more extensions from then on
+	if err := run.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	said("STOPPING=1\nEXTEND_TIMEOUT_USEC=319000000")
 }

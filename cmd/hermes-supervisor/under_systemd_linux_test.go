@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"hermes-supervisor/cmd/hermes-supervisor/manager"
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy/phase"
@@ -261,8 +263,16 @@ func (w *systemdWorld) restartCuts(t *testing.T) {
 		_, _, runs := w.service()
 		return !runs && w.show("ActiveState") == "deactivating"
 	})
+	run, err := os.FindProcess(first) // a handle, so that nobody else is meant later on
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := time.Now()
 	w.until(t, "another run is up", func() bool {
-		_ = syscall.Kill(first, syscall.SIGTERM) // once more: at once; within 100 ms it is the same signal
+		if time.Since(sent) > 2*sameSignal {
+			_ = run.Signal(syscall.SIGTERM) // once more: at once
+			sent = time.Now()
+		}
 		pid, _ := strconv.Atoi(w.show("MainPID"))
 		return pid > 0 && pid != first
 	})
@@ -276,8 +286,8 @@ func (w *systemdWorld) stop(t *testing.T) {
 	w.begin(t)
 	began := time.Now()
 	w.do(t, "systemctl", "--user", "stop", "--no-block", unitUnderTest)
-	w.until(t, "the stop takes longer than the unit grants", func() bool {
-		return w.show("ActiveState") == "deactivating" && time.Since(began) > 10*grantedStop
+	w.until(t, "the stop takes longer than the unit grants, and than the watchdog", func() bool {
+		return w.show("ActiveState") == "deactivating" && time.Since(began) > max(10*grantedStop, 2*time.Second)
 	})
 	w.finish(t, "attempt 0", "attempt 1")
 	w.until(t, "the stop is done", func() bool { return w.show("ActiveState") != "deactivating" })
@@ -301,6 +311,32 @@ func processesWith(variable string, but int) (found []string) {
 		found = append(found, filepath.Base(dir)+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte(" "))))
 	}
 	return found
+}
+
+// TestTheSystemUnitIsOneToSystemd has systemd look at what only root could install.
+func TestTheSystemUnitIsOneToSystemd(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skipf("systemd is needed: %v", err)
+	}
+	dir := t.TempDir()
+	for name, j := range map[string]manager.Job{
+		"hermes-supervisor.service":  {Program: "/bin/true", Home: hostileUser, Config: "/h.toml", Search: "/usr/bin:/a b%h", RunAs: "root"},
+		"hermes-supervisor@.service": {Program: "/bin/true", RunAs: "%i"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(manager.SystemdUnit(j, true)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		verify := exec.Command("booted", "systemd-analyze", "verify", "--man=no", "--recursive-errors=no", strings.Replace(path, "@.", "@root.", 1))
+		out, err := verify.CombinedOutput()
+		if err != nil && verify.ProcessState.ExitCode() == 97 {
+			t.Skipf("%s", out)
+		}
+		if err != nil || strings.Contains(string(out), name) {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
 }
 
 func (w *systemdWorld) misconfigure(t *testing.T) {
