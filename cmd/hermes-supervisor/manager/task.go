@@ -53,7 +53,7 @@ func TaskXML(j Job, name string) string {
 	line(2, "<!-- Every code but 0 is a failure here: the argument final-exit has what a restart would not mend end with 0. -->")
 	line(2, "<RestartOnFailure>")
 	element(3, "Interval", "PT1M")
-	element(3, "Count", "999")
+	element(3, "Count", "255") // the most that the schema has, an unsignedByte
 	line(2, "</RestartOnFailure>")
 	line(1, "</Settings>")
 	line(1, `<Actions Context="Author">`)

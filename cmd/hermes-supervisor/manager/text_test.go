@@ -128,7 +128,7 @@ func TestTheTaskIsXMLWithWhatItNeeds(t *testing.T) {
 	}
 	s := task.Set
 	if task.Version != "1.2" || s.MultipleInstancesPolicy != "IgnoreNew" || s.ExecutionTimeLimit != "PT0S" || s.RestartOnFailure.Interval != "PT1M" ||
-		s.RestartOnFailure.Count != 999 || s.DisallowStartIfOnBatteries || s.StopIfGoingOnBatteries || !s.Enabled || !s.StartWhenAvailable ||
+		s.RestartOnFailure.Count != 255 || s.DisallowStartIfOnBatteries || s.StopIfGoingOnBatteries || !s.Enabled || !s.StartWhenAvailable ||
 		len(task.Logon) != 1 || task.Logon[0] != j.RunAs || task.User != j.RunAs || task.Type != "InteractiveToken" {
 		t.Errorf("%+v", task)
 	}
