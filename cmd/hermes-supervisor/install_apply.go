@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"hermes-supervisor/cmd/hermes-supervisor/manager"
 	"hermes-supervisor/fsstate"
@@ -159,123 +156,4 @@ func (i installation) write(t *told, force bool) error {
 	}
 	t.step("wrote %s", i.path)
 	return nil
-}
-
-// uninstall stops the unit of this home and takes its file away.
-func (a *app) uninstall(ctx context.Context, f *installFlags) error {
-	home, err := a.resolveHome()
-	if err != nil {
-		return err
-	}
-	i, err := a.installationOf(f, home)
-	if err != nil {
-		return err
-	}
-	t := &told{app: a, state: unitMissing}
-	text, there, err := manager.Read(i.path)
-	if err != nil {
-		return err
-	}
-	if !there {
-		t.step("%s is not there: nothing to remove", i.path)
-		return t.done(i)
-	}
-	if ours, _ := manager.Ours(text); !ours {
-		return fmt.Errorf("uninstall %s: %s is not ours, and is left alone; by hand: %s", i.name, i.path, manager.RemoveCommand(i.manager, i.scope, i.name, i.path))
-	}
-	for _, argv := range i.stop {
-		if err := t.run(ctx, argv); err != nil {
-			t.note("%v", err) // it was not loaded, or no manager runs: the file goes all the same
-		}
-	}
-	if err := os.Remove(i.path); err != nil {
-		return err
-	}
-	t.state = unitRemoved
-	t.step("removed %s", i.path)
-	for _, argv := range i.forget {
-		if err := t.run(ctx, argv); err != nil {
-			t.note("%v", err)
-		}
-	}
-	return t.done(i)
-}
-
-// told prints each step of an installation when it is done, or keeps them for JSON.
-type told struct {
-	*app
-
-	state        string
-	steps, notes []string
-}
-
-func (t *told) step(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	t.steps = append(t.steps, text)
-	if !t.json {
-		fmt.Fprintln(t.stdout, text)
-	}
-}
-
-func (t *told) note(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	t.notes = append(t.notes, text)
-	if !t.json {
-		fmt.Fprintln(t.stdout, "note: "+text)
-	}
-}
-
-// run runs one command of the manager. Its own words are in the error.
-func (t *told) run(ctx context.Context, argv []string) error {
-	var printed bytes.Buffer
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Stdout, cmd.Stderr = &printed, &printed
-	if err := cmd.Run(); err != nil {
-		if text := strings.TrimSpace(printed.String()); text != "" {
-			err = errors.New(text)
-		}
-		return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
-	}
-	t.step("ran %s", strings.Join(argv, " "))
-	return nil
-}
-
-// linger says what keeps a user's manager up without a login.
-func (t *told) linger(ctx context.Context, roots manager.Roots) {
-	user := currentUser(ctx)
-	if on, err := manager.Linger(roots, user); on || err != nil || roots.Linger == "" {
-		return
-	}
-	t.note("it ends with your last logout, and starts at your first login; to have it run without: loginctl enable-linger %s", manager.Word(user))
-}
-
-// done ends an installation with JSON.
-func (t *told) done(i installation) error {
-	if !t.json {
-		return nil
-	}
-	return t.printJSON(map[string]any{
-		"manager": i.manager, "scope": i.scope, "name": i.name, "path": i.path, "state": t.state,
-		"steps": orEmpty(t.steps), "notes": orEmpty(t.notes),
-	})
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
-// shellLine is commands as a person types them.
-func shellLine(commands [][]string) string {
-	lines := make([]string, len(commands))
-	for i, argv := range commands {
-		words := make([]string, len(argv))
-		for k, arg := range argv {
-			words[k] = manager.Word(arg)
-		}
-		lines[i] = strings.Join(words, " ")
-	}
-	return strings.Join(lines, " && ")
 }

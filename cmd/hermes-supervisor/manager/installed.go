@@ -36,7 +36,11 @@ const Forever = time.Duration(1<<63 - 1)
 func Installed(roots Roots, home fsstate.Home) ([]Unit, error) {
 	var units []Unit
 	err := each(roots, ownNames, func(f file) {
-		if ours, _ := Ours(f.text); !ours && !f.unread {
+		ours, _ := Ours(f.text)
+		if f.manager == WindowsTask { // its service has written the text anew, without comments
+			ours = strings.Contains(f.text, madeBy)
+		}
+		if !ours && !f.unread {
 			return
 		}
 		u := Unit{Manager: f.manager, Scope: f.scope, Name: f.name, Path: f.path, Text: f.text}
@@ -78,13 +82,19 @@ func each(roots Roots, n names, f func(file)) error {
 			return
 		}
 		entries, err := os.ReadDir(folder)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		listed := make([]string, 0, len(entries))
+		for _, e := range entries {
+			listed = append(listed, e.Name())
+		}
+		switch {
+		case manager == WindowsTask && errors.Is(err, fs.ErrPermission):
+			listed = []string{prefix} // only administrators may list tasks: the one of the root home can still be asked for
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			failed = errors.Join(failed, err)
 		}
-		for _, e := range entries {
-			name := e.Name()
+		for _, name := range listed {
 			stem, is := strings.CutSuffix(name, suffix)
-			if !is || !strings.HasPrefix(stem, prefix) || suffix != "" && e.IsDir() || seen[manager+scope+name] {
+			if !is || !strings.HasPrefix(stem, prefix) || seen[manager+scope+name] {
 				continue
 			}
 			seen[manager+scope+name] = true

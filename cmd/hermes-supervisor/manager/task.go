@@ -23,7 +23,7 @@ func TaskXML(j Job, name string) string {
 	argv := j.argv(FinalElsewhere)
 	line(0, `<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">`)
 	line(1, "<RegistrationInfo>")
-	element(2, "Description", "Agents' turns, services and handoffs")
+	element(2, "Description", "Agents' turns, services and handoffs; "+madeBy)
 	element(2, "URI", `\`+name)
 	line(1, "</RegistrationInfo>")
 	line(1, "<Triggers>")

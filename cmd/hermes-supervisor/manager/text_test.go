@@ -231,3 +231,20 @@ func TestSpanIsThatOfSystemd(t *testing.T) {
 		}
 	}
 }
+
+// FuzzUnitsOfOthers: what lies in a folder of units may be anything.
+func FuzzUnitsOfOthers(f *testing.F) {
+	for _, text := range []string{SystemdUnit(job(), true), LaunchdPlist(job(), "n"), string(UTF16(TaskXML(job(), "n"))), "ExecStart=\"%", "ExecStart=\\", hermesPlist} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		text := plainText(data)
+		Ours(text)
+		for _, manager := range []string{Systemd, Launchd, WindowsTask, S6} {
+			u := file{manager: manager, scope: User, name: "gateway-x", text: text, dropIns: []string{text}}
+			u.command("/home/me")
+			u.stop("/home/me")
+			u.hermesHome(Roots{UserHome: "/home/me"}, root("/h"))
+		}
+	})
+}
