@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -133,13 +132,7 @@ func (m *userManager) said() string {
 func booted() {
 	runtime.LockOSThread()
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
-		err := errors.Join(
-			unix.Unshare(unix.CLONE_NEWNS),
-			unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
-			unix.Mount("tmpfs", "/run", "tmpfs", 0, "mode=755"),
-			os.MkdirAll("/run/systemd/system", 0o755),
-		)
-		if err != nil {
+		if err := pretendBooted(); err != nil {
 			fmt.Fprintln(os.Stderr, "booted: a mount namespace of its own is needed:", err)
 			os.Exit(97)
 		}
@@ -150,4 +143,18 @@ func booted() {
 	}
 	fmt.Fprintln(os.Stderr, "booted:", err)
 	os.Exit(99)
+}
+
+// pretendBooted does each step only after the one before: without a namespace, the folder would be made for the machine.
+func pretendBooted() error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return err
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	if err := unix.Mount("tmpfs", "/run", "tmpfs", 0, "mode=755"); err != nil {
+		return err
+	}
+	return os.MkdirAll("/run/systemd/system", 0o755)
 }

@@ -152,16 +152,27 @@ func (w *systemdWorld) finish(t *testing.T, launches ...string) {
 	}
 }
 
-// processesWith are those that have this in their environment, but for one.
-func processesWith(variable string, but int) (found []string) {
+// processesWith are those that have this in their environment, but for one: their command lines by pid.
+func processesWith(variable string, but int) map[int]string {
+	found := map[int]string{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		env, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err != nil || !bytes.Contains(append([]byte{0}, env...), []byte("\x00"+variable+"\x00")) || filepath.Base(dir) == strconv.Itoa(but) {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if err != nil || !bytes.Contains(append([]byte{0}, env...), []byte("\x00"+variable+"\x00")) || pid == but {
 			continue
 		}
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		found = append(found, filepath.Base(dir)+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte(" "))))
+		found[pid] = string(bytes.ReplaceAll(line, []byte{0}, []byte(" ")))
 	}
 	return found
+}
+
+// sweep ends what a test that failed has left: nothing that a unit of KillMode=process started ends with its manager.
+func (w *systemdWorld) sweep() {
+	for range 3 { // run first, or it would start its services again
+		for pid := range processesWith("HERMES_HOME="+w.home.Path, w.cmd.Process.Pid) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }

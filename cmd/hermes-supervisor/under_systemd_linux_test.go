@@ -23,6 +23,11 @@ func TestUnderSystemd(t *testing.T) {
 	t.Parallel()
 	m := startManager(t)
 	w := &systemdWorld{userManager: m, home: fsstate.Home{Path: filepath.Join(m.dir, hostileUser+"/.hermes"), Root: filepath.Join(m.dir, hostileUser+"/.hermes")}}
+	t.Cleanup(func() {
+		_ = w.command("booted", "systemctl", "--user", "disable", unitUnderTest).Run()
+		_ = w.command("booted", "systemctl", "--user", "kill", "--kill-who=all", "-s", "KILL", unitUnderTest).Run()
+		w.sweep()
+	})
 	w.dropIn(t, "StandardOutput=append:"+m.log)
 	w.configure(t, `
 [auto_continue]
