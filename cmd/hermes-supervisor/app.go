@@ -66,11 +66,13 @@ Start with demo; then see turn run, or give the command line of an agent that is
 	root.SetUsageFunc(printUsage)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.printHelp(cmd) })
 	root.SetHelpCommand(a.helpCommand())
-	root.AddCommand(a.limitsCommand(), a.runCommand(), a.statusCommand(), a.logsCommand(), a.eventsCommand())
+	root.AddCommand(a.runCommand(), a.statusCommand(), a.logsCommand(), a.eventsCommand(), a.doctorCommand())
 	root.AddCommand(a.controls()...)
 	root.AddCommand(a.wrapperCommands()...)
-	root.AddCommand(a.agentsCommand(), a.turnCommand(), a.hookCommand(), a.hooksCommand(), a.handoffCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand(), a.checkCommand(), a.demoCommand(), a.demoAgentCommand(), a.serveTurnCommand())
-	root.AddCommand(a.completionCommand(), a.versionCommand(), exitCodesTopic(), filesTopic())
+	root.AddCommand(a.turnCommand(), a.handoffCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand())
+	root.AddCommand(a.agentsCommand(), a.hookCommand(), a.hooksCommand(), a.checkCommand(), a.sweepCommand(), a.demoCommand())
+	root.AddCommand(a.installCommand(), a.uninstallCommand(), a.completionCommand(), a.versionCommand(), exitCodesTopic(), filesTopic())
+	root.AddCommand(a.limitsCommand(), a.demoAgentCommand(), a.serveTurnCommand(), a.lockTryCommand()) // hidden
 	return root
 }
 

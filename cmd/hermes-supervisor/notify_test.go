@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -16,8 +19,8 @@ import (
 	"hermes-supervisor/supervise/process"
 )
 
-// manager is a service manager's socket.
-func manager(t *testing.T, name string) *net.UnixConn {
+// managerSocket is a service manager's socket.
+func managerSocket(t *testing.T, name string) *net.UnixConn {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no unixgram sockets")
@@ -65,16 +68,17 @@ func TestTheManagerHearsEachState(t *testing.T) {
 	for kind, name := range names {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			conn := manager(t, name)
+			conn := managerSocket(t, name)
 			n := newNotifier(env("NOTIFY_SOCKET=" + name))
 			long := strings.Repeat("ö", 3000)
 			for _, tc := range []struct {
 				send func()
 				want string
 			}{
+				{n.alive, "WATCHDOG=1\nEXTEND_TIMEOUT_USEC=60000000"}, // the start goes on
 				{n.ready, "READY=1"},
 				{func() { n.status("two\nlines\r\nREADY=1") }, "STATUS=two lines READY=1"},
-				{n.stopping, "STOPPING=1"},
+				{func() { n.stopping(90 * time.Second) }, "STOPPING=1\nEXTEND_TIMEOUT_USEC=90000000"},
 				{n.alive, "WATCHDOG=1"},
 				{func() { n.status(long) }, "STATUS=" + long[:maxStatus]},
 				{func() { n.status("x" + long) }, "STATUS=x" + long[:maxStatus-2]}, // no half a letter
@@ -92,7 +96,7 @@ func TestTheManagerHearsEachState(t *testing.T) {
 func TestAReloadBearsItsTime(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "notify")
-	conn := manager(t, name)
+	conn := managerSocket(t, name)
 	before := monotonicUsec()
 	newNotifier(env("NOTIFY_SOCKET=" + name)).reloading()
 	got := heard(t, conn)
@@ -116,7 +120,7 @@ func TestWithoutASocketNothingIsSaid(t *testing.T) {
 		if n != nil || n.watchdog() != 0 {
 			t.Errorf("%q is taken for a socket", socket)
 		}
-		for _, say := range []func(){n.ready, n.stopping, n.reloading, n.alive, func() { n.status("x") }} {
+		for _, say := range []func(){n.ready, func() { n.stopping(0) }, n.reloading, n.alive, func() { n.status("x") }} {
 			say() // no effect on nil
 		}
 	}
@@ -150,7 +154,7 @@ func TestAManagerThatDoesNotListenNeverBlocks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	full, dead := filepath.Join(dir, "full"), filepath.Join(dir, "dead")
-	conn := manager(t, full)
+	conn := managerSocket(t, full)
 	began := time.Now()
 	n, err := newNotifier(env("NOTIFY_SOCKET="+full)), error(nil)
 	for i := 0; err == nil && i < 100_000; i++ {
@@ -166,7 +170,7 @@ func TestAManagerThatDoesNotListenNeverBlocks(t *testing.T) {
 	if err := n.send("STOPPING=1"); err != nil { // there is room again
 		t.Error(err)
 	}
-	manager(t, dead).Close()
+	managerSocket(t, dead).Close()
 	for _, name := range []string{dead, filepath.Join(dir, "missing"), "/" + strings.Repeat("x", 200)} {
 		if err := newNotifier(env("NOTIFY_SOCKET=" + name)).send("READY=1"); err == nil || !strings.HasPrefix(err.Error(), "notify the service manager: ") {
 			t.Errorf("%.20s: %v", name, err)
@@ -195,4 +199,51 @@ func TestChildrenDoNotInheritTheManagersVariables(t *testing.T) {
 	if got := process.ChildEnv(base, nil); len(got) != 1 || got[0] != "A=b" {
 		t.Errorf("a child inherits %q", got)
 	}
+}
+
+// TestAStartAndAStopSayHowLongTheyMayTake: before READY each opened home moves the deadline of the start, and the stop asks
+// for what the configuration may take.
+func TestAStartAndAStopSayHowLongTheyMayTake(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "hs-notify-") //nolint:usetesting // that folder's path is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	conn := managerSocket(t, filepath.Join(dir, "notify"))
+	for _, name := range []string{"home/profiles/a", "home/profiles/b"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := filepath.Join(dir, "hermes.toml")
+	if err := os.WriteFile(config, []byte("[agent.worker]\ncommand = [\"/bin/cat\"]\n[[service]]\nname = \"later\"\ncommand = [\"/bin/cat\"]\nautostart = false\nstop_timeout = \"5m\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command("hermes-supervisor", "--home", filepath.Join(dir, "home"), "--config", config, "run")
+	run.Env = append(os.Environ(), "NOTIFY_SOCKET="+filepath.Join(dir, "notify"), "WATCHDOG_USEC=100000", "GORACE=atexit_sleep_ms=0")
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer run.Wait()
+	defer run.Process.Kill()
+	said := func(message string) (before []string) {
+		for {
+			got := heard(t, conn)
+			if got == message {
+				return before
+			}
+			before = append(before, got)
+		}
+	}
+	const step = "WATCHDOG=1\nEXTEND_TIMEOUT_USEC=60000000"
+	before := said("READY=1")
+	if n := len(slices.DeleteFunc(before, func(m string) bool { return m != step })); n < 3 {
+		t.Errorf("%d homes were told of before READY, want 3", n)
+	}
+	said("WATCHDOG=1") // and no more extensions from then on
+	if err := run.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	said("STOPPING=1\nEXTEND_TIMEOUT_USEC=319000000")
 }
