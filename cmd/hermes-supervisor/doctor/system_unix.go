@@ -1,0 +1,36 @@
+//go:build unix
+
+package doctor
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// SpaceOf is what is free for this user where a path lies.
+func SpaceOf(path string) (Space, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return Space{}, &fs.PathError{Op: "statfs", Path: path, Err: err}
+	}
+	return Space{Free: uint64(st.Bavail) * uint64(st.Bsize), Files: uint64(st.Ffree), Total: uint64(st.Files)}, nil //nolint:gosec,unconvert // counts; their types differ by system
+}
+
+// MayWrite tells whether this process may make files in a folder: nil, or why not.
+func MayWrite(path string) error { return unix.Access(path, unix.W_OK|unix.X_OK) }
+
+// owned tells whether a file is this user's.
+func owned(info fs.FileInfo) bool {
+	st, known := info.Sys().(*syscall.Stat_t)
+	return known && int(st.Uid) == os.Geteuid()
+}
+
+// detached takes a program away from the terminal, and kills it with all that it started.
+func detached(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+}
