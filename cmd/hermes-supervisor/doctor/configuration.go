@@ -84,7 +84,7 @@ func (e Env) badKey(path string, err error) Finding {
 	if info, err := os.Lstat(u.Path); err == nil && info.Mode().IsRegular() && owned(info) && info.Mode().Perm()&othersWrite != 0 {
 		return problem(u.Path+" "+u.Problem, sh("chmod", "600", u.Path))
 	}
-	return problem(u.Path+" "+u.Problem, mend(u.Path))
+	return problem(u.Path+" "+u.Problem, mend(u.Path, filepath.Dir(e.Source.Dir)))
 }
 
 // sealed tells whether there are records that a key has sealed.

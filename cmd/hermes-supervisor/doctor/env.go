@@ -12,6 +12,7 @@ import (
 
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/cmd/hermes-supervisor/hooks"
+	"hermes-supervisor/cmd/hermes-supervisor/manager"
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/supervise/handoff"
 	"hermes-supervisor/supervise/turn"
@@ -40,6 +41,7 @@ type Env struct {
 	LockTry []string
 	Unsafe  bool // --unsafe-filesystem
 
+	Roots    manager.Roots
 	Proc     string // "/proc", "" where there is none
 	LookPath func(program string) (string, error)
 	Environ  []string // of the agents that are asked for their version
@@ -84,6 +86,7 @@ func Checks() []Check {
 		{Name: "agents", Look: lookAtAgents, Limit: 15 * time.Second},
 		{Name: "hooks", Look: lookAtHooks},
 		{Name: "supervisor", Look: lookAtSupervisor},
+		{Name: "manager", Look: lookAtManager},
 		{Name: "services", Look: lookAtServices},
 		{Name: "turns", Look: lookAtTurns},
 		{Name: "handoffs", Look: lookAtHandoffs},
@@ -148,27 +151,33 @@ func (e Env) at(p Place) string {
 	return "profile " + p.Home.Profile + ": "
 }
 
-// unsafe is a finding of an *fsstate.UnsafeError, or of another error.
-func (e Env) unsafe(err error) Finding {
-	u, is := errors.AsType[*fsstate.UnsafeError](err)
-	if !is {
-		return problem(err.Error(), e.call("status"))
+// unsafe is a finding of what the store refuses.
+func (p Place) unsafe(err error) Finding {
+	if u, is := errors.AsType[*fsstate.UnsafeError](err); is {
+		return problem(u.Path+" "+u.Problem, mend(u.Path, p.Home.Path))
 	}
-	return problem(u.Path+" "+u.Problem, mend(u.Path))
+	return problem(err.Error(), sh("chmod", "-R", "u+rwX", filepath.Join(p.Home.Path, "supervisor")))
 }
 
-// mend is the command for a file or folder that is not plainly ours: it makes it ours, or takes it out of the way.
-func mend(path string) string {
+// mend is the command for a file or folder that is not plainly ours: it makes it ours, takes away what holds nothing, or
+// puts it into the folder out, where nobody takes it for state.
+func mend(path, out string) string {
 	info, err := os.Lstat(path)
 	switch {
-	case err != nil || !info.IsDir() && !info.Mode().IsRegular() || !owned(info):
-		return aside(path)
+	case err != nil:
+		return sh("ls", "-ld", path)
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return sh("rm", "--", path)
+	case !owned(info):
+		return `sudo chown -R "$(id -un)" ` + sh(path)
 	case info.Mode().Perm()&othersWrite != 0:
 		return sh("chmod", "go-w", path)
 	case info.IsDir():
 		return sh("ls", "-ld", path)
+	case linked(info):
+		return sh("cp", "-p", "--", path, path+".copy") + " && " + sh("mv", "-f", "--", path+".copy", path)
 	}
-	return aside(path)
+	return sh("mv", "--", path, out+string(filepath.Separator))
 }
 
 const othersWrite fs.FileMode = 0o022

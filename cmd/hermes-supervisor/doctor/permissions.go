@@ -13,7 +13,7 @@ func lookAtPermissions(_ context.Context, e Env) []Finding {
 	used := 0
 	for _, p := range e.Places() {
 		if _, unsafe := errors.AsType[*fsstate.UnsafeError](p.Err); p.Err != nil && (unsafe || p.Store == nil) {
-			found = append(found, e.unsafe(p.Err))
+			found = append(found, p.unsafe(p.Err))
 		}
 		if p.Store == nil {
 			continue
@@ -23,7 +23,7 @@ func lookAtPermissions(_ context.Context, e Env) []Finding {
 			found = append(found, problem(p.Store.Path("", "")+" cannot be written: "+err.Error(), sh("chmod", "-R", "u+rwX", p.Store.Path("", ""))))
 		}
 		for _, err := range p.Store.Inspect(most) {
-			found = append(found, e.unsafe(err))
+			found = append(found, p.unsafe(err))
 		}
 	}
 	if used == 0 {

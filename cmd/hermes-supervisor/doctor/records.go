@@ -25,7 +25,7 @@ func lookAtRecords(_ context.Context, e Env) []Finding {
 		handoffFiles := fsstate.HandoffFiles{Store: p.Store, Key: sealKey}
 		ids, err := handoffFiles.Open()
 		if err != nil {
-			found = append(found, e.unsafe(err))
+			found = append(found, p.unsafe(err))
 		}
 		handoffs, bad := handoffFiles.All(ids)
 		for _, err := range bad {

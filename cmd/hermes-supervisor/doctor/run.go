@@ -130,8 +130,12 @@ func ok(format string, args ...any) []Finding {
 	return []Finding{{Status: OK, Text: fmt.Sprintf(format, args...)}}
 }
 
-func problem(text, remedy string) Finding { return Finding{Status: Problem, Text: text, Remedy: remedy} }
-func warning(text, remedy string) Finding { return Finding{Status: Warning, Text: text, Remedy: remedy} }
+func problem(text, remedy string) Finding {
+	return Finding{Status: Problem, Text: text, Remedy: remedy}
+}
+func warning(text, remedy string) Finding {
+	return Finding{Status: Warning, Text: text, Remedy: remedy}
+}
 
 // orOK is what was found, or that there was nothing.
 func orOK(found []Finding, format string, args ...any) []Finding {

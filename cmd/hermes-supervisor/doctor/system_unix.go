@@ -29,6 +29,12 @@ func owned(info fs.FileInfo) bool {
 	return known && int(st.Uid) == os.Geteuid()
 }
 
+// linked tells whether a file has more than one name.
+func linked(info fs.FileInfo) bool {
+	st, known := info.Sys().(*syscall.Stat_t)
+	return known && st.Nlink > 1
+}
+
 // detached takes a program away from the terminal, and kills it with all that it started.
 func detached(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -26,6 +26,8 @@ func MayWrite(string) error { return nil }
 
 func owned(fs.FileInfo) bool { return true }
 
+func linked(fs.FileInfo) bool { return false }
+
 // detached gives a program no console window.
 func detached(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NO_WINDOW}
