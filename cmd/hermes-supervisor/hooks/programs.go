@@ -47,9 +47,11 @@ func (h hook) programs(v any) (found []string) {
 	switch v := v.(type) {
 	case map[string]any:
 		if h.is(v) {
-			line, _ := lineOf(h.shape, v)
-			if program, _, ok := h.split(line); ok {
-				return []string{program}
+			for _, form := range []any{h.form, h.shape} { // the whole entry, or what is innermost in it
+				line, _ := lineOf(form, v)
+				if program, _, ok := h.split(line); ok {
+					return []string{program}
+				}
 			}
 			return nil
 		}
