@@ -89,6 +89,9 @@ func (l *loop) openHome(ctx context.Context, at fsstate.Home) error {
 	}
 	h.sweep(ctx, l.config.Handoffs.Retention)
 	h.seen = h.look()
+	if l.Alive != nil { // a start, or a look at hundreds of new profiles, gets on
+		l.Alive()
+	}
 	return nil
 }
 

@@ -42,7 +42,7 @@ type Supervisor struct {
 	Foreground   *Foreground   // nil: the run goes on when its services have ended
 	Up           func()        // everything that was to be started has been started
 	Heartbeat    time.Duration // of Alive, 0: never
-	Alive        func()        // the loop turns
+	Alive        func()        // the loop turns; without regard to Heartbeat also each time that a home has been opened
 	Stopping     func()        // an ordered stop has begun
 }
 

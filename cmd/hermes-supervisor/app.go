@@ -58,7 +58,7 @@ Start with:  hermes-supervisor demo`,
 	root.AddCommand(a.limitsCommand(), a.runCommand(), a.statusCommand(), a.logsCommand(), a.eventsCommand())
 	root.AddCommand(a.controls()...)
 	root.AddCommand(a.wrapperCommands()...)
-	root.AddCommand(a.agentsCommand(), a.turnCommand(), a.hookCommand(), a.hooksCommand(), a.handoffCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand(), a.checkCommand(), a.doctorCommand(), a.sweepCommand(), a.lockTryCommand(), a.demoCommand(), a.demoAgentCommand(), a.serveTurnCommand(), exitCodesTopic())
+	root.AddCommand(a.agentsCommand(), a.turnCommand(), a.hookCommand(), a.hooksCommand(), a.handoffCommand(), a.installCommand(), a.uninstallCommand(), a.pauseCommand(), a.unpauseCommand(), a.explainCommand(), a.checkCommand(), a.doctorCommand(), a.sweepCommand(), a.lockTryCommand(), a.demoCommand(), a.demoAgentCommand(), a.serveTurnCommand(), exitCodesTopic())
 	return root
 }
 

@@ -19,7 +19,7 @@ import (
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/cmd/hermes-supervisor/doctor"
 	"hermes-supervisor/cmd/hermes-supervisor/hooks"
-	managers "hermes-supervisor/cmd/hermes-supervisor/manager"
+	"hermes-supervisor/cmd/hermes-supervisor/manager"
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/supervise/process"
@@ -73,7 +73,7 @@ func (a *app) patient() doctor.Env {
 		e.Proc = "/proc"
 	}
 	e.UserHome, _ = os.UserHomeDir() // "": then nothing below it is looked at
-	e.Roots = managers.DefaultRoots(runtime.GOOS, os.Getenv, e.UserHome)
+	e.Roots = manager.DefaultRoots(runtime.GOOS, os.Getenv, e.UserHome)
 	if u, err := user.Current(); err == nil {
 		e.User = u.Username
 	}

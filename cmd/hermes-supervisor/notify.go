@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,6 +26,7 @@ const maxStatus = 1000
 type notifier struct {
 	address  string // of a unixgram socket; "@name" is an abstract one
 	interval time.Duration
+	started  atomic.Bool // ready has been said
 }
 
 // newNotifier reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. It returns nil where there is no socket, or one of a
@@ -52,7 +54,12 @@ func (n *notifier) watchdog() time.Duration {
 }
 
 // ready says that the start, or a reload, is done.
-func (n *notifier) ready() { _ = n.send("READY=1") }
+func (n *notifier) ready() {
+	if n != nil {
+		n.started.Store(true)
+	}
+	_ = n.send("READY=1")
+}
 
 // status says one line for people. A longer one is cut at 1,000 bytes: systemd drops a message above 4,096 as a whole.
 func (n *notifier) status(text string) {
@@ -60,11 +67,24 @@ func (n *notifier) status(text string) {
 	_ = n.send("STATUS=" + strings.ToValidUTF8(text[:min(len(text), maxStatus)], ""))
 }
 
-// stopping says that an ordered stop has begun.
-func (n *notifier) stopping() { _ = n.send("STOPPING=1") }
+// stopping says that an ordered stop has begun, which may take so long: a manager that was told of a shorter time, as by a
+// unit that is older than the configuration, waits that long from now on; one that waits longer anyway still does.
+func (n *notifier) stopping(budget time.Duration) {
+	_ = n.send("STOPPING=1\nEXTEND_TIMEOUT_USEC=" + strconv.FormatInt(budget.Microseconds(), 10))
+}
 
-// alive is the sign of life that the watchdog waits for.
-func (n *notifier) alive() { _ = n.send("WATCHDOG=1") }
+// startStep is how long the next step of a start may take: the opening of one home, with its disk.
+const startStep = 60 * time.Second
+
+// alive is the sign of life that the watchdog waits for. Before ready there is no watchdog, but a deadline for the start,
+// which a step that was done moves on.
+func (n *notifier) alive() {
+	message := "WATCHDOG=1"
+	if n != nil && !n.started.Load() {
+		message += "\nEXTEND_TIMEOUT_USEC=" + strconv.FormatInt(startStep.Microseconds(), 10)
+	}
+	_ = n.send(message)
+}
 
 // reloading says that the configuration is being read again, until ready. The time lets the manager tell this reload
 // from one that it asks for later.

@@ -16,8 +16,8 @@ import (
 	"hermes-supervisor/supervise/process"
 )
 
-// manager is a service manager's socket.
-func manager(t *testing.T, name string) *net.UnixConn {
+// managerSocket is a service manager's socket.
+func managerSocket(t *testing.T, name string) *net.UnixConn {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no unixgram sockets")
@@ -65,16 +65,17 @@ func TestTheManagerHearsEachState(t *testing.T) {
 	for kind, name := range names {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			conn := manager(t, name)
+			conn := managerSocket(t, name)
 			n := newNotifier(env("NOTIFY_SOCKET=" + name))
 			long := strings.Repeat("ö", 3000)
 			for _, tc := range []struct {
 				send func()
 				want string
 			}{
+				{n.alive, "WATCHDOG=1\nEXTEND_TIMEOUT_USEC=60000000"}, // the start goes on
 				{n.ready, "READY=1"},
 				{func() { n.status("two\nlines\r\nREADY=1") }, "STATUS=two lines READY=1"},
-				{n.stopping, "STOPPING=1"},
+				{func() { n.stopping(90 * time.Second) }, "STOPPING=1\nEXTEND_TIMEOUT_USEC=90000000"},
 				{n.alive, "WATCHDOG=1"},
 				{func() { n.status(long) }, "STATUS=" + long[:maxStatus]},
 				{func() { n.status("x" + long) }, "STATUS=x" + long[:maxStatus-2]}, // no half a letter
@@ -92,7 +93,7 @@ func TestTheManagerHearsEachState(t *testing.T) {
 func TestAReloadBearsItsTime(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "notify")
-	conn := manager(t, name)
+	conn := managerSocket(t, name)
 	before := monotonicUsec()
 	newNotifier(env("NOTIFY_SOCKET=" + name)).reloading()
 	got := heard(t, conn)
@@ -116,7 +117,7 @@ func TestWithoutASocketNothingIsSaid(t *testing.T) {
 		if n != nil || n.watchdog() != 0 {
 			t.Errorf("%q is taken for a socket", socket)
 		}
-		for _, say := range []func(){n.ready, n.stopping, n.reloading, n.alive, func() { n.status("x") }} {
+		for _, say := range []func(){n.ready, func() { n.stopping(0) }, n.reloading, n.alive, func() { n.status("x") }} {
 			say() // no effect on nil
 		}
 	}
@@ -150,7 +151,7 @@ func TestAManagerThatDoesNotListenNeverBlocks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	full, dead := filepath.Join(dir, "full"), filepath.Join(dir, "dead")
-	conn := manager(t, full)
+	conn := managerSocket(t, full)
 	began := time.Now()
 	n, err := newNotifier(env("NOTIFY_SOCKET="+full)), error(nil)
 	for i := 0; err == nil && i < 100_000; i++ {
@@ -166,7 +167,7 @@ func TestAManagerThatDoesNotListenNeverBlocks(t *testing.T) {
 	if err := n.send("STOPPING=1"); err != nil { // there is room again
 		t.Error(err)
 	}
-	manager(t, dead).Close()
+	managerSocket(t, dead).Close()
 	for _, name := range []string{dead, filepath.Join(dir, "missing"), "/" + strings.Repeat("x", 200)} {
 		if err := newNotifier(env("NOTIFY_SOCKET=" + name)).send("READY=1"); err == nil || !strings.HasPrefix(err.Error(), "notify the service manager: ") {
 			t.Errorf("%.20s: %v", name, err)

@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hermes-supervisor/cmd/hermes-supervisor/config"
+	"hermes-supervisor/cmd/hermes-supervisor/manager"
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy"
 	"hermes-supervisor/policy/phase"
@@ -23,7 +25,7 @@ import (
 )
 
 func (a *app) runCommand() *cobra.Command {
-	own := ownService{}
+	own, final := ownService{}, 0
 	cmd := &cobra.Command{
 		Use:   "run [-- ARGV…]",
 		Short: "Keep services up, continue interrupted turns and deliver handoffs, in the foreground",
@@ -35,6 +37,8 @@ Started at a terminal, and with no [[service]] in hermes.toml, run gives that pr
 an editor works in it: Ctrl-C and Ctrl-Z are the program's then (Ctrl-Z stops run too, and your shell's fg continues
 both), nothing that it prints is in its log, and what run has to say comes when the terminal is its own again. Not on
 Windows.
+
+A service manager runs it by a unit that hermes-supervisor install makes.
 
 Ctrl-C or SIGTERM stops everything in order, a second one kills what is left; SIGHUP reads hermes.toml again. When this
 program dies otherwise, services and keepers live on: the next run adopts them.`,
@@ -48,11 +52,43 @@ program dies otherwise, services and keepers live on: the next run adopts them.`
 			if _, known := policies[own.restart]; own.restart != "" && !known {
 				return &turn.UsageError{Problem: fmt.Sprintf("--restart is always, on-failure or never, not %.40q", own.restart)}
 			}
-			return a.run(cmd, own)
+			if final < 0 || final > 255 {
+				return &turn.UsageError{Problem: fmt.Sprintf("--final-exit is an exit code, 0 to 255, not %d", final)}
+			}
+			err := a.run(cmd, own)
+			if cmd.Flags().Changed("final-exit") && isFinal(err) {
+				a.report(err)
+				if !a.json {
+					a.say("a restart would find the same: ending with exit code %d, by which the service manager starts nothing again", final)
+				}
+				a.code, err = final, nil
+			}
+			return err
 		},
 	}
+	cmd.Flags().IntVar(&final, "final-exit", 0, "exit code in place of 2, 76, 77 and 78, for a service manager that is to leave those alone (0 for one that cannot be told of codes)")
 	cmd.Flags().StringVar(&own.restart, "restart", "", "when the command line after -- is started again: always, on-failure or never (default from [restart])")
 	return cmd
+}
+
+// isFinal tells of an error that a restart by the service manager would not mend.
+func isFinal(err error) bool {
+	if err == nil {
+		return false
+	}
+	code, _ := exitCode(err)
+	return code == exitUsage || code == exitGaveUp || code == exitNotPermitted || code == exitConfiguration
+}
+
+// nothingToRun is the error where a configuration, and the command line, give run nothing to do.
+func nothingToRun(cfg config.Config, source config.Source, own ownService) error {
+	switch {
+	case own.handoffsOnly && len(cfg.Handoff.Platforms) == 0:
+		return &turn.UsageError{Problem: fmt.Sprintf("nothing to watch: %s has no [handoff.platform.NAME]", source.Path)}
+	case !own.handoffsOnly && len(cfg.Services) == 0 && len(cfg.Agents) == 0 && len(cfg.Handoff.Platforms) == 0 && len(own.argv) == 0:
+		return &turn.UsageError{Problem: fmt.Sprintf("nothing to run: %s names no service, no agent and no platform; give a command line after --", source.Path)}
+	}
+	return nil
 }
 
 // residentGC keeps the heap of a program small that runs for months and allocates next to nothing: at 100 the peak of its
@@ -76,11 +112,8 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case own.handoffsOnly && len(cfg.Handoff.Platforms) == 0:
-		return &turn.UsageError{Problem: fmt.Sprintf("nothing to watch: %s has no [handoff.platform.NAME]", source.Path)}
-	case !own.handoffsOnly && len(cfg.Services) == 0 && len(cfg.Agents) == 0 && len(cfg.Handoff.Platforms) == 0 && len(own.argv) == 0:
-		return &turn.UsageError{Problem: fmt.Sprintf("nothing to run: %s names no service, no agent and no platform; give a command line after --", source.Path)}
+	if err := nothingToRun(cfg, source, own); err != nil {
+		return err
 	}
 	own.terminal = len(own.argv) > 0 && len(cfg.Services) == 0 && a.atTerminal()
 	debug.SetGCPercent(residentGC)
@@ -102,6 +135,7 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 			if err != nil {
 				return supervise.Config{}, err
 			}
+			cfg = again // the loop that reads it again is the one that stops
 			return a.supervised(again, own), nil
 		},
 		Keeper: func(home fsstate.Home, session, agent string) []string {
@@ -114,7 +148,7 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 		Up:           tell.ready,
 		Alive:        tell.alive,
 		Heartbeat:    tell.watchdog(),
-		Stopping:     tell.stopping,
+		Stopping:     func() { tell.stopping(stopBudget(cfg, own)) },
 	}
 	if own.terminal {
 		held := &heldBack{to: a.stderr, terminal: os.Stdin}
@@ -145,6 +179,14 @@ func (a *app) again(self string, source config.Source, home fsstate.Home) []stri
 		argv = append(argv, "--unsafe-filesystem")
 	}
 	return argv
+}
+
+// stopBudget is how long the ordered stop of what runs may take.
+func stopBudget(cfg config.Config, own ownService) time.Duration {
+	if len(own.argv) > 0 {
+		cfg.Services = append(slices.Clone(cfg.Services), commandLine(cfg, own.restart, own.argv))
+	}
+	return manager.StopBudget(cfg).Total()
 }
 
 // busyError is what somebody else does now (exit 75).

@@ -14,7 +14,7 @@ import (
 )
 
 // systemPrograms are programs that exist on this system only.
-var systemPrograms = map[string]func(){"pty": pty, "weak": weak, "hermes": fakeHermes}
+var systemPrograms = map[string]func(){"pty": pty, "weak": weak, "hermes": fakeHermes, "booted": booted}
 
 // pty runs a program on a terminal of its own and types INPUT (with Go escapes) once FILE is there:
 //

@@ -87,8 +87,10 @@ var plants = []plant{
 		w.flag = w.path("user/other")
 		w.writeAt(w.flag, "")
 	}, "home", doctor.Problem, "home $DIR/user/other: is a regular file, not a directory", "mv -- $DIR/user/other $DIR/user/other.old", true},
-	{"the folder above the home is missing", func(w *world) { w.flag = w.path("disk/hermes") },
-		"home", doctor.Problem, "$DIR/disk/hermes does not exist, and neither does $DIR/disk (is its disk mounted?): a first turn would be refused", "mkdir -p -m 700 $DIR/disk/hermes", true},
+	{
+		"the folder above the home is missing", func(w *world) { w.flag = w.path("disk/hermes") },
+		"home", doctor.Problem, "$DIR/disk/hermes does not exist, and neither does $DIR/disk (is its disk mounted?): a first turn would be refused", "mkdir -p -m 700 $DIR/disk/hermes", true,
+	},
 	{"the home cannot be written", func(w *world) {
 		w.change = func(e *doctor.Env) {
 			e.Writable = func(path string) error {
@@ -99,15 +101,23 @@ var plants = []plant{
 			}
 		}
 	}, "home", doctor.Problem, "$DIR/user/.hermes cannot be written: permission denied", "chmod u+rwx $DIR/user/.hermes", false},
-	{"others may write the home", func(w *world) { w.must(os.Chmod(w.home, 0o770)) },
-		"home", doctor.Warning, "$DIR/user/.hermes may be written by others (mode 0770), who could put another supervisor/ in it", "chmod go-w $DIR/user/.hermes", true},
-	{"the profile is gone", func(w *world) { w.flag = filepath.Join(w.home, "profiles", "work") },
-		"home", doctor.Problem, "home $DIR/user/.hermes/profiles/work: profile work does not exist: stat $DIR/user/.hermes/profiles/work: no such file or directory", "hermes profile use default", false},
+	{
+		"others may write the home", func(w *world) { w.must(os.Chmod(w.home, 0o770)) },
+		"home", doctor.Warning, "$DIR/user/.hermes may be written by others (mode 0770), who could put another supervisor/ in it", "chmod go-w $DIR/user/.hermes", true,
+	},
+	{
+		"the profile is gone", func(w *world) { w.flag = filepath.Join(w.home, "profiles", "work") },
+		"home", doctor.Problem, "home $DIR/user/.hermes/profiles/work: profile work does not exist: stat $DIR/user/.hermes/profiles/work: no such file or directory", "hermes profile use default", false,
+	},
 
-	{"others may write the state", func(w *world) { w.must(os.Chmod(w.state(""), 0o777)) },
-		"permissions", doctor.Problem, "$DIR/user/.hermes/supervisor may be written by others (mode 0777)", "chmod go-w $DIR/user/.hermes/supervisor", true},
-	{"a FIFO in the place of a record", func(w *world) { w.must(syscall.Mkfifo(w.state("turns/a.json"), 0o600)) },
-		"permissions", doctor.Problem, "$DIR/user/.hermes/supervisor/turns/a.json is a FIFO, not a regular file", "rm -- $DIR/user/.hermes/supervisor/turns/a.json", true},
+	{
+		"others may write the state", func(w *world) { w.must(os.Chmod(w.state(""), 0o777)) },
+		"permissions", doctor.Problem, "$DIR/user/.hermes/supervisor may be written by others (mode 0777)", "chmod go-w $DIR/user/.hermes/supervisor", true,
+	},
+	{
+		"a FIFO in the place of a record", func(w *world) { w.must(syscall.Mkfifo(w.state("turns/a.json"), 0o600)) },
+		"permissions", doctor.Problem, "$DIR/user/.hermes/supervisor/turns/a.json is a FIFO, not a regular file", "rm -- $DIR/user/.hermes/supervisor/turns/a.json", true,
+	},
 	{"a link in the place of the journal", func(w *world) {
 		w.must(os.Remove(w.state("journal.jsonl")))
 		w.must(os.Symlink("/dev/zero", w.state("journal.jsonl")))
@@ -162,14 +172,18 @@ var plants = []plant{
 		w.t.Cleanup(unlock)
 	}, "locks", doctor.Problem, "$DIR/user/.hermes/supervisor/locks/ca.lock is not given back by pid $PID (claim service gateway)", "kill $PID", false},
 
-	{"a fault in hermes.toml", func(w *world) { w.writeAt(w.toml, "\n[agent.claude]\ncomand = [\"claude\"]\n") },
-		"configuration", doctor.Problem, `$DIR/user/.config/hermes-supervisor/hermes.toml:3: agent.claude.comand: unknown key (did you mean "command"?)`, "${EDITOR:-vi} +3 $DIR/user/.config/hermes-supervisor/hermes.toml", false},
+	{
+		"a fault in hermes.toml", func(w *world) { w.writeAt(w.toml, "\n[agent.claude]\ncomand = [\"claude\"]\n") },
+		"configuration", doctor.Problem, `$DIR/user/.config/hermes-supervisor/hermes.toml:3: agent.claude.comand: unknown key (did you mean "command"?)`, "${EDITOR:-vi} +3 $DIR/user/.config/hermes-supervisor/hermes.toml", false,
+	},
 	{"others may write hermes.toml", func(w *world) {
 		w.writeAt(w.toml, "")
 		w.must(os.Chmod(w.toml, 0o666))
 	}, "configuration", doctor.Problem, "$DIR/user/.config/hermes-supervisor/hermes.toml: can be written by others (mode 0666)", "chmod go-w $DIR/user/.config/hermes-supervisor/hermes.toml", true},
-	{"hermes.toml is a FIFO", func(w *world) { w.must(syscall.Mkfifo(w.toml, 0o600)) },
-		"configuration", doctor.Problem, "$DIR/user/.config/hermes-supervisor/hermes.toml: is a named pipe, not a regular file", "mv -- $DIR/user/.config/hermes-supervisor/hermes.toml $DIR/user/.config/hermes-supervisor/hermes.toml.old", true},
+	{
+		"hermes.toml is a FIFO", func(w *world) { w.must(syscall.Mkfifo(w.toml, 0o600)) },
+		"configuration", doctor.Problem, "$DIR/user/.config/hermes-supervisor/hermes.toml: is a named pipe, not a regular file", "mv -- $DIR/user/.config/hermes-supervisor/hermes.toml $DIR/user/.config/hermes-supervisor/hermes.toml.old", true,
+	},
 	{"the file that the variable names is missing", func(w *world) {
 		w.change = func(e *doctor.Env) {
 			e.Source.Path, e.Source.Explicit = w.path("user/.config/hermes-supervisor/no.toml"), true
@@ -177,12 +191,18 @@ var plants = []plant{
 		}
 	}, "configuration", doctor.Problem, "$DIR/user/.config/hermes-supervisor/no.toml: no such file", "unset HERMES_SUPERVISOR_CONFIG", false},
 
-	{"others may read the key", func(w *world) { w.must(os.Chmod(w.path("user/.config/hermes-supervisor/key"), 0o644)) },
-		"key", doctor.Problem, "$DIR/user/.config/hermes-supervisor/key may be read by others (mode 0644), who could forge records", "chmod 600 $DIR/user/.config/hermes-supervisor/key", true},
-	{"others may write the key", func(w *world) { w.must(os.Chmod(w.path("user/.config/hermes-supervisor/key"), 0o666)) },
-		"key", doctor.Problem, "$DIR/user/.config/hermes-supervisor/key may be written by others (mode 0666)", "chmod 600 $DIR/user/.config/hermes-supervisor/key", true},
-	{"the key is no key", func(w *world) { w.writeAt(w.path("user/.config/hermes-supervisor/key"), "secret\n") },
-		"key", doctor.Problem, "read $DIR/user/.config/hermes-supervisor/key: document is not a key of 32 bytes in hex", "mv -- $DIR/user/.config/hermes-supervisor/key $DIR/user/.config/hermes-supervisor/key.old", true},
+	{
+		"others may read the key", func(w *world) { w.must(os.Chmod(w.path("user/.config/hermes-supervisor/key"), 0o644)) },
+		"key", doctor.Problem, "$DIR/user/.config/hermes-supervisor/key may be read by others (mode 0644), who could forge records", "chmod 600 $DIR/user/.config/hermes-supervisor/key", true,
+	},
+	{
+		"others may write the key", func(w *world) { w.must(os.Chmod(w.path("user/.config/hermes-supervisor/key"), 0o666)) },
+		"key", doctor.Problem, "$DIR/user/.config/hermes-supervisor/key may be written by others (mode 0666)", "chmod 600 $DIR/user/.config/hermes-supervisor/key", true,
+	},
+	{
+		"the key is no key", func(w *world) { w.writeAt(w.path("user/.config/hermes-supervisor/key"), "secret\n") },
+		"key", doctor.Problem, "read $DIR/user/.config/hermes-supervisor/key: document is not a key of 32 bytes in hex", "mv -- $DIR/user/.config/hermes-supervisor/key $DIR/user/.config/hermes-supervisor/key.old", true,
+	},
 
 	{"no inotify instance is left", func(w *world) {
 		w.write("proc/sys/fs/inotify/max_user_instances", "2\n")
@@ -197,8 +217,10 @@ var plants = []plant{
 		w.must(w.store.Journal(fsstate.Event{Kind: "turn", Time: w.now.Add(time.Hour).Truncate(time.Second)}))
 		w.now = w.now.Truncate(time.Second)
 	}, "clock", doctor.Problem, "the clock is 1h0m0s behind the newest line of the journal", "sudo timedatectl set-ntp true", false},
-	{"the clock of a machine without a battery", func(w *world) { w.now = time.Date(1970, 1, 1, 0, 5, 0, 0, time.UTC) },
-		"clock", doctor.Problem, "the clock says 1970-01-01T00:05:00Z, which is before this program was made", "sudo timedatectl set-ntp true", false},
+	{
+		"the clock of a machine without a battery", func(w *world) { w.now = time.Date(1970, 1, 1, 0, 5, 0, 0, time.UTC) },
+		"clock", doctor.Problem, "the clock says 1970-01-01T00:05:00Z, which is before this program was made", "sudo timedatectl set-ntp true", false,
+	},
 	{"the clock was set back since the boot", func(w *world) {
 		w.now = w.now.Truncate(time.Second)
 		w.write("proc/stat", "btime "+strconv.FormatInt(w.now.Add(2*time.Hour).Unix(), 10)+"\n")
@@ -209,10 +231,14 @@ var plants = []plant{
 		w.must(os.Chtimes(w.state("turns/a.json"), time.Time{}, w.now.Add(time.Hour)))
 	}, "clock", doctor.Problem, "turn a was last seen 1h0m0s ahead of the clock, and is not continued until then", "sudo timedatectl set-ntp true", false},
 
-	{"an agent that is not there", func(w *world) { w.writeAt(w.toml, "[agent.codex]\n") },
-		"agents", doctor.Problem, "agent codex is in hermes.toml, and PATH has no codex", "npm install -g @openai/codex", false},
-	{"an agent of one's own that is not there", func(w *world) { w.writeAt(w.toml, "[agent.mine]\ncommand = [\"/no/such/agent\"]\n") },
-		"agents", doctor.Problem, "agent mine is in hermes.toml, and its program /no/such/agent is not found", "${EDITOR:-vi} $DIR/user/.config/hermes-supervisor/hermes.toml", false},
+	{
+		"an agent that is not there", func(w *world) { w.writeAt(w.toml, "[agent.codex]\n") },
+		"agents", doctor.Problem, "agent codex is in hermes.toml, and PATH has no codex", "npm install -g @openai/codex", false,
+	},
+	{
+		"an agent of one's own that is not there", func(w *world) { w.writeAt(w.toml, "[agent.mine]\ncommand = [\"/no/such/agent\"]\n") },
+		"agents", doctor.Problem, "agent mine is in hermes.toml, and its program /no/such/agent is not found", "${EDITOR:-vi} $DIR/user/.config/hermes-supervisor/hermes.toml", false,
+	},
 	{"an agent that cannot be run", func(w *world) {
 		w.program("mine", "echo 1.2")
 		w.must(os.Chmod(w.path("bin/mine"), 0o600))
@@ -223,21 +249,31 @@ var plants = []plant{
 		w.writeAt(w.toml, "[agent.claude]\n")
 	}, "agents", doctor.Warning, "agent claude does not tell its version: $DIR/bin/claude: exit status 9", "$DIR/bin/claude --version", false},
 
-	{"hooks whose program is gone", func(w *world) { w.hooks("claude", "/opt/gone/hermes-supervisor") },
-		"hooks", doctor.Problem, "claude: its hooks run /opt/gone/hermes-supervisor, which is gone ($DIR/user/.claude/settings.json)", "hermes-supervisor hooks install claude", false},
+	{
+		"hooks whose program is gone", func(w *world) { w.hooks("claude", "/opt/gone/hermes-supervisor") },
+		"hooks", doctor.Problem, "claude: its hooks run /opt/gone/hermes-supervisor, which is gone ($DIR/user/.claude/settings.json)", "hermes-supervisor hooks install claude", false,
+	},
 	{"hooks of another program", func(w *world) {
 		w.program("hermes-supervisor", "")
 		w.hooks("claude", w.path("bin/hermes-supervisor"))
 	}, "hooks", doctor.Warning, "claude: its hooks run another program than this one: $DIR/bin/hermes-supervisor ($DIR/user/.claude/settings.json)", "hermes-supervisor hooks install claude", false},
-	{"a plugin whose program is gone", func(w *world) { w.hooks("opencode", "/opt/gone/hermes-supervisor") },
-		"hooks", doctor.Problem, "opencode: its hooks run /opt/gone/hermes-supervisor, which is gone ($DIR/user/.config/opencode)", "hermes-supervisor hooks install opencode", false},
-	{"hooks that hermes.toml counts on", func(w *world) { w.writeAt(w.toml, "[agent.claude]\nunattended = true\n") },
-		"hooks", doctor.Warning, "claude: hermes.toml says unattended = true, and no hook of ours reports its turns ($DIR/user/.claude/settings.json)", "hermes-supervisor hooks install claude", false},
-	{"settings that are no JSON", func(w *world) { w.write("user/.claude/settings.json", "{") },
-		"hooks", doctor.Warning, "claude: read $DIR/user/.claude/settings.json: it is no JSON", "${EDITOR:-vi} $DIR/user/.claude/settings.json", false},
+	{
+		"a plugin whose program is gone", func(w *world) { w.hooks("opencode", "/opt/gone/hermes-supervisor") },
+		"hooks", doctor.Problem, "opencode: its hooks run /opt/gone/hermes-supervisor, which is gone ($DIR/user/.config/opencode)", "hermes-supervisor hooks install opencode", false,
+	},
+	{
+		"hooks that hermes.toml counts on", func(w *world) { w.writeAt(w.toml, "[agent.claude]\nunattended = true\n") },
+		"hooks", doctor.Warning, "claude: hermes.toml says unattended = true, and no hook of ours reports its turns ($DIR/user/.claude/settings.json)", "hermes-supervisor hooks install claude", false,
+	},
+	{
+		"settings that are no JSON", func(w *world) { w.write("user/.claude/settings.json", "{") },
+		"hooks", doctor.Warning, "claude: read $DIR/user/.claude/settings.json: it is no JSON", "${EDITOR:-vi} $DIR/user/.claude/settings.json", false,
+	},
 
-	{"run is down", func(w *world) { w.writeAt(w.toml, "[[service]]\nname = \"web\"\ncommand = [\"/bin/true\"]\n") },
-		"supervisor", doctor.Warning, "run is down, and hermes.toml has services or platforms for it", "hermes-supervisor run", false},
+	{
+		"run is down", func(w *world) { w.writeAt(w.toml, "[[service]]\nname = \"web\"\ncommand = [\"/bin/true\"]\n") },
+		"supervisor", doctor.Warning, "run is down, and hermes.toml has services or platforms for it", "hermes-supervisor run", false,
+	},
 	{"two supervisors", func(w *world) {
 		for _, name := range []string{"one", "two"} {
 			self, err := ident.Self(ident.NewInstance())
@@ -256,8 +292,10 @@ var plants = []plant{
 		w.unit("hermes-supervisor.service", time.Hour)
 		w.unit("hermes-supervisor-old.service", time.Hour)
 	}, "manager", doctor.Problem, "$DIR/units/hermes-supervisor-old.service and $DIR/units/hermes-supervisor.service both run this home, and one of them is refused", "systemctl --user disable --now hermes-supervisor.service && rm $DIR/units/hermes-supervisor.service", false},
-	{"no linger", func(w *world) { w.unit("hermes-supervisor.service", time.Hour) },
-		"manager", doctor.Warning, "hermes-supervisor.service ends with your last logout: your user manager does not linger", "loginctl enable-linger ada", false},
+	{
+		"no linger", func(w *world) { w.unit("hermes-supervisor.service", time.Hour) },
+		"manager", doctor.Warning, "hermes-supervisor.service ends with your last logout: your user manager does not linger", "loginctl enable-linger ada", false,
+	},
 	{"a stop budget that is too small", func(w *world) {
 		w.lingering()
 		w.unit("hermes-supervisor.service", 10*time.Second)
@@ -270,31 +308,49 @@ var plants = []plant{
 		w.service("gateway", phase.State{Phase: phase.Waiting, Up: true, Reason: phase.ReasonCrashLoop}, ident.Ident{})
 	}, "services", doctor.Problem, "service gateway: it ends again and again, so its automatic starts are slowed", "hermes-supervisor logs gateway", false},
 
-	{"a turn that waits for a person", func(w *world) { w.turn("a b", func(t *fsstate.Turn) { t.AutoContinue = false }) },
-		"turns", doctor.Warning, "turn a b waits for a person: the turn was started without consent to be continued", "hermes-supervisor turn resume 'a b'", false},
-	{"a failed handoff", func(w *world) { w.handoff(queue.Failed) },
-		"handoffs", doctor.Warning, "handoff $ID to telegram failed: whoever delivered it reported a failure", "hermes-supervisor handoff retry $ID", false},
-	{"a handoff that nobody delivers", func(w *world) { w.handoff(queue.Pending) },
-		"handoffs", doctor.Warning, "handoff $ID to telegram: nobody who is configured here delivers to its platform", "hermes-supervisor handoff cancel $ID", false},
+	{
+		"a turn that waits for a person", func(w *world) { w.turn("a b", func(t *fsstate.Turn) { t.AutoContinue = false }) },
+		"turns", doctor.Warning, "turn a b waits for a person: the turn was started without consent to be continued", "hermes-supervisor turn resume 'a b'", false,
+	},
+	{
+		"a failed handoff", func(w *world) { w.handoff(queue.Failed) },
+		"handoffs", doctor.Warning, "handoff $ID to telegram failed: whoever delivered it reported a failure", "hermes-supervisor handoff retry $ID", false,
+	},
+	{
+		"a handoff that nobody delivers", func(w *world) { w.handoff(queue.Pending) },
+		"handoffs", doctor.Warning, "handoff $ID to telegram: nobody who is configured here delivers to its platform", "hermes-supervisor handoff cancel $ID", false,
+	},
 
-	{"a turn that does not verify", func(w *world) { w.turn("a", func(t *fsstate.Turn) { t.Verified = false }) },
-		"records", doctor.Problem, "turn a does not verify: another key sealed it, or somebody changed it", "hermes-supervisor turn clear a", false},
-	{"a broken turn", func(w *world) { w.writeAt(w.state("turns/a.json"), "{") },
-		"records", doctor.Problem, "read $DIR/user/.hermes/supervisor/turns/a.json: document is not JSON: EOF", "hermes-supervisor turn list", false},
+	{
+		"a turn that does not verify", func(w *world) { w.turn("a", func(t *fsstate.Turn) { t.Verified = false }) },
+		"records", doctor.Problem, "turn a does not verify: another key sealed it, or somebody changed it", "hermes-supervisor turn clear a", false,
+	},
+	{
+		"a broken turn", func(w *world) { w.writeAt(w.state("turns/a.json"), "{") },
+		"records", doctor.Problem, "read $DIR/user/.hermes/supervisor/turns/a.json: document is not JSON: EOF", "hermes-supervisor turn list", false,
+	},
 
-	{"a file that was set aside", func(w *world) { w.old("turns/a.json.corrupt-20260101T000000.000000000Z", 0) },
-		"leftovers", doctor.Warning, "$DIR/user/.hermes/supervisor/turns/a.json.corrupt-20260101T000000.000000000Z was set aside as broken", "rm -- $DIR/user/.hermes/supervisor/turns/a.json.corrupt-20260101T000000.000000000Z", true},
-	{"what killed writers left", func(w *world) { w.old("tmp/x", 2*time.Hour) },
-		"leftovers", doctor.Warning, "1 file of killed writers in tmp/", "hermes-supervisor sweep", false},
+	{
+		"a file that was set aside", func(w *world) { w.old("turns/a.json.corrupt-20260101T000000.000000000Z", 0) },
+		"leftovers", doctor.Warning, "$DIR/user/.hermes/supervisor/turns/a.json.corrupt-20260101T000000.000000000Z was set aside as broken", "rm -- $DIR/user/.hermes/supervisor/turns/a.json.corrupt-20260101T000000.000000000Z", true,
+	},
+	{
+		"what killed writers left", func(w *world) { w.old("tmp/x", 2*time.Hour) },
+		"leftovers", doctor.Warning, "1 file of killed writers in tmp/", "hermes-supervisor sweep", false,
+	},
 	{"files of instances that are gone", func(w *world) {
 		instance := ident.NewInstance()
 		w.old("run/"+instance+".in", 2*time.Hour)
 		w.old("run/"+instance+".out", 2*time.Hour)
 	}, "leftovers", doctor.Warning, "2 files in run/ of instances that are gone", "hermes-supervisor sweep", false},
-	{"an order that expired", func(w *world) { w.old("requests/order-x.json", 5*time.Minute) },
-		"leftovers", doctor.Warning, "1 order expired, and no supervisor took it", "rm -- $DIR/user/.hermes/supervisor/requests/order-x.json", true},
-	{"a journal of a terabyte", func(w *world) { w.must(os.Truncate(w.state("journal.jsonl"), 1<<40)) },
-		"journal", doctor.Warning, "$DIR/user/.hermes/supervisor/journal.jsonl has 1024.0 GiB, and is turned over at 4 MiB", "truncate -s 0 $DIR/user/.hermes/supervisor/journal.jsonl", true},
+	{
+		"an order that expired", func(w *world) { w.old("requests/order-x.json", 5*time.Minute) },
+		"leftovers", doctor.Warning, "1 order expired, and no supervisor took it", "rm -- $DIR/user/.hermes/supervisor/requests/order-x.json", true,
+	},
+	{
+		"a journal of a terabyte", func(w *world) { w.must(os.Truncate(w.state("journal.jsonl"), 1<<40)) },
+		"journal", doctor.Warning, "$DIR/user/.hermes/supervisor/journal.jsonl has 1024.0 GiB, and is turned over at 4 MiB", "truncate -s 0 $DIR/user/.hermes/supervisor/journal.jsonl", true,
+	},
 }
 
 // watcher is a process with one inotify instance, as /proc shows it.

@@ -30,5 +30,5 @@ func lookAtJournal(_ context.Context, e Env) []Finding {
 			}
 		}
 	}
-	return orOK(found, "%s", size(uint64(bytes))) //nolint:gosec // not negative
+	return orOK(found, "%s", size(uint64(bytes)))
 }

@@ -19,7 +19,7 @@ func lookAtLeftovers(ctx context.Context, e Env) []Finding {
 	for _, p := range e.used() {
 		found = append(found, e.sweepable(ctx, p)...)
 		if paths := p.Store.Aside(); len(paths) > 0 {
-			text := fmt.Sprintf("%s was set aside as broken", paths[0])
+			text := paths[0] + " was set aside as broken"
 			if len(paths) > 1 {
 				text = fmt.Sprintf("%s and %d more were set aside as broken", paths[0], len(paths)-1)
 			}

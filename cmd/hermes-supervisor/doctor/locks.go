@@ -114,7 +114,7 @@ func (e Env) stuck(ctx context.Context, p Place) []Finding {
 	var found []Finding
 	for _, l := range first {
 		path := p.Store.Path(fsstate.Locks, l.File)
-		text := fmt.Sprintf("%s is held and not given back", path)
+		text := path + " is held and not given back"
 		remedy := sh("fuser", "-v", path)
 		if pid := l.Holder.PID; pid > 0 {
 			text = fmt.Sprintf("%s is not given back by pid %d (%s)", path, pid, l.Holder.Purpose)

@@ -63,7 +63,7 @@ func (e Env) unit(u manager.Unit) []Finding {
 	var found []Finding
 	if u.Manager == manager.Systemd && u.Scope == manager.User {
 		if lingers, err := manager.Linger(e.Roots, e.User); err == nil && !lingers {
-			found = append(found, warning(fmt.Sprintf("%s ends with your last logout: your user manager does not linger", u.Name), sh("loginctl", "enable-linger", e.User)))
+			found = append(found, warning(u.Name+" ends with your last logout: your user manager does not linger", sh("loginctl", "enable-linger", e.User)))
 		}
 	}
 	stop, need := u.Stop, manager.StopBudget(e.Config).Total()

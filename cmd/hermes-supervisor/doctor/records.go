@@ -43,7 +43,7 @@ func lookAtRecords(_ context.Context, e Env) []Finding {
 		for _, s := range services {
 			if !s.Verified {
 				path := fsstate.ServiceFiles{Store: p.Store}.Path(s.Service)
-				found = append(found, problem(fmt.Sprintf("%s does not verify: another key sealed it, or somebody changed it", path), aside(path)))
+				found = append(found, problem(path+" does not verify: another key sealed it, or somebody changed it", aside(path)))
 			}
 		}
 		for _, h := range handoffs {

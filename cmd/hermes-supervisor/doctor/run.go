@@ -116,11 +116,12 @@ const grace = 200 * time.Millisecond
 func Worst(report []Finding) Status {
 	worst := OK
 	for _, f := range report {
-		switch {
-		case f.Status == Problem:
+		switch f.Status {
+		case Problem:
 			return Problem
-		case f.Status == Warning:
+		case Warning:
 			worst = Warning
+		case OK:
 		}
 	}
 	return worst
@@ -133,6 +134,7 @@ func ok(format string, args ...any) []Finding {
 func problem(text, remedy string) Finding {
 	return Finding{Status: Problem, Text: text, Remedy: remedy}
 }
+
 func warning(text, remedy string) Finding {
 	return Finding{Status: Warning, Text: text, Remedy: remedy}
 }

@@ -28,10 +28,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 {
 		switch os.Args[1] {
 		case "lock-try":
-			fmt.Println(ident.ProbeWitness(os.Args[2]))
+			fmt.Fprintln(os.Stdout, ident.ProbeWitness(os.Args[2]))
 			return
 		case "lock-lies":
-			fmt.Println(ident.WitnessFree)
+			fmt.Fprintln(os.Stdout, ident.WitnessFree)
 			return
 		case "lock-fails":
 			os.Exit(3)

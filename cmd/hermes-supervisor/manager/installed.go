@@ -1,10 +1,12 @@
 package manager
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,8 +40,8 @@ func Installed(roots Roots, home fsstate.Home) ([]Unit, error) {
 			return
 		}
 		u := Unit{Manager: f.manager, Scope: f.scope, Name: f.name, Path: f.path, Text: f.text}
-		argv, _ := f.command(roots.UserHome)
-		u.Home = flagOf(argv, "--home")
+		argv, set := f.command(roots.UserHome)
+		u.Home = cmp.Or(flagOf(argv, "--home"), set)
 		if u.Home == "" && len(argv) > 0 && f.scope == User {
 			u.Home = filepath.Join(roots.UserHome, ".hermes") // a packager's unit: each user's own
 		}
@@ -138,6 +140,15 @@ func masked(path string) bool {
 	return err == nil && target == os.DevNull
 }
 
+// Read is the text of a unit's file, with plain line ends; there is false where no file is.
+func Read(path string) (text string, there bool, err error) {
+	data, err := readUnit(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	return plainText(data), true, err
+}
+
 // maxUnit is far above what a unit takes.
 const maxUnit = 256 << 10
 
@@ -160,8 +171,8 @@ func dropIns(roots Roots, scope, name string) []string {
 		folders = roots.SystemdSystem
 	}
 	var texts []string
-	for i := len(folders) - 1; i >= 0; i-- { // what a person wrote counts last
-		matches, _ := filepath.Glob(filepath.Join(folders[i], name+".d", "*.conf"))
+	for _, folder := range slices.Backward(folders) { // what a person wrote counts last
+		matches, _ := filepath.Glob(filepath.Join(folder, name+".d", "*.conf"))
 		for _, path := range matches {
 			if data, err := readUnit(path); err == nil {
 				texts = append(texts, string(data))

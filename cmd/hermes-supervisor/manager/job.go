@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/fsstate"
 )
 
@@ -143,3 +144,29 @@ func Ours(text string) (ours, untouched bool) {
 	}
 	return false, false
 }
+
+// Packaged is the job of the unit that a package brings: each user's own home and configuration, and the stop budget of
+// Hermes's gateway beside handoffs, which is the longest that the built-in services have.
+func Packaged(manager, scope string) Job {
+	j := Job{Program: "/usr/bin/hermes-supervisor", Budget: StopBudget(config.Config{})}
+	j.Budget.Services, j.Budget.Slowest = shelter+gatewayStop+leftovers, "hermes-gateway"
+	j.Budget.Handoffs = defaultDrain + ladder + leftovers
+	switch manager {
+	case Systemd:
+		if scope == System {
+			j.RunAs = "%i" // hermes-supervisor@USER.service
+		}
+	case Launchd:
+		j.Program = "/usr/local/bin/hermes-supervisor"
+		j.Search = "/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+	case WindowsTask:
+		j.Program = `C:\Program Files\hermes-supervisor\hermes-supervisor.exe`
+	}
+	return j
+}
+
+// The figures of a packaged unit that stand in no configuration. A test holds them to the built-in ones.
+const (
+	gatewayStop  = 75 * time.Second
+	defaultDrain = 30 * time.Second
+)

@@ -110,11 +110,26 @@ var units = []struct {
 	name string
 	is   time.Duration
 }{
-	{"ms", time.Millisecond}, {"msec", time.Millisecond}, {"us", time.Microsecond}, {"usec", time.Microsecond},
-	{"", time.Second}, {"s", time.Second}, {"sec", time.Second}, {"second", time.Second}, {"seconds", time.Second},
-	{"m", time.Minute}, {"min", time.Minute}, {"minute", time.Minute}, {"minutes", time.Minute},
-	{"h", time.Hour}, {"hr", time.Hour}, {"hour", time.Hour}, {"hours", time.Hour},
-	{"d", 24 * time.Hour}, {"day", 24 * time.Hour}, {"days", 24 * time.Hour},
+	{"ms", time.Millisecond},
+	{"msec", time.Millisecond},
+	{"us", time.Microsecond},
+	{"usec", time.Microsecond},
+	{"", time.Second},
+	{"s", time.Second},
+	{"sec", time.Second},
+	{"second", time.Second},
+	{"seconds", time.Second},
+	{"m", time.Minute},
+	{"min", time.Minute},
+	{"minute", time.Minute},
+	{"minutes", time.Minute},
+	{"h", time.Hour},
+	{"hr", time.Hour},
+	{"hour", time.Hour},
+	{"hours", time.Hour},
+	{"d", 24 * time.Hour},
+	{"day", 24 * time.Hour},
+	{"days", 24 * time.Hour},
 }
 
 // span reads a time span of systemd.time(7): "94", "1min 30s", "infinity". 0 where it is none.

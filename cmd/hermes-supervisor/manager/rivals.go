@@ -62,23 +62,23 @@ func RemoveCommand(manager, scope, name, path string) string {
 	switch manager {
 	case Systemd:
 		if scope == System {
-			return "sudo systemctl disable --now " + name + " && sudo rm " + word(path)
+			return "sudo systemctl disable --now " + name + " && sudo rm " + Word(path)
 		}
-		return "systemctl --user disable --now " + name + " && rm " + word(path)
+		return "systemctl --user disable --now " + name + " && rm " + Word(path)
 	case Launchd:
 		if scope == System {
-			return "sudo launchctl bootout system/" + name + "; sudo rm " + word(path)
+			return "sudo launchctl bootout system/" + name + "; sudo rm " + Word(path)
 		}
-		return "launchctl bootout gui/$(id -u)/" + name + "; rm " + word(path)
+		return "launchctl bootout gui/$(id -u)/" + name + "; rm " + Word(path)
 	case WindowsTask:
 		return `schtasks /Delete /F /TN "` + name + `"`
 	default:
-		return "touch " + word(filepath.Join(path, "down")) + " && s6-svc -d " + word(path)
+		return "touch " + Word(filepath.Join(path, "down")) + " && s6-svc -d " + Word(path)
 	}
 }
 
-// word is a path as a shell takes it.
-func word(path string) string {
+// Word is a path, or any other argument, as a shell takes it.
+func Word(path string) string {
 	if path != "" && !strings.ContainsFunc(path, func(r rune) bool {
 		return (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("_:@%+=./,-", r)
 	}) {

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hermes-supervisor/cmd/hermes-supervisor/config"
+	"hermes-supervisor/cmd/hermes-supervisor/manager"
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/supervise/turn"
+)
+
+// installation is one unit, where it goes, and what its manager is told. Commands are argv, in their order.
+type installation struct {
+	manager, scope, name string
+	path                 string
+	text                 string
+	start                [][]string // makes the manager know and run it; harmless where it does so already
+	loaded               []string   // succeeds where the manager has it already, and would refuse start
+	restart              string     // has one that runs begin anew, as a person types it
+	stop                 [][]string // before the file goes; what fails here is gone already
+	forget               [][]string // after the file went
+}
+
+// bytes are what is in the file.
+func (i installation) bytes() []byte {
+	if i.manager == manager.WindowsTask {
+		return manager.UTF16(i.text)
+	}
+	return []byte(i.text)
+}
+
+// roots are the folders of this system's service managers.
+func (f *installFlags) roots() manager.Roots {
+	user, _ := os.UserHomeDir() // "": then no folder of the user's
+	return manager.DefaultRoots(f.goos, os.Getenv, user)
+}
+
+// jobOf is what a unit for this home and configuration runs.
+func (a *app) jobOf(ctx context.Context, f *installFlags, home fsstate.Home) (manager.Job, error) {
+	cfg, source, err := a.loadConfig()
+	if err != nil {
+		return manager.Job{}, err
+	}
+	if err := nothingToRun(cfg, source, ownService{}); err != nil {
+		return manager.Job{}, &config.Error{File: cmp.Or(source.Path, "hermes.toml"), Problem: "names no service, no agent and no platform, so that run would have nothing to do"}
+	}
+	program, err := ownPath()
+	if err != nil {
+		return manager.Job{}, err
+	}
+	path, err := filepath.Abs(source.Path)
+	if err != nil {
+		return manager.Job{}, err
+	}
+	j := manager.Job{
+		Program: program, Home: home.Path, Config: path, Search: manager.SearchPath(os.Getenv("PATH")), Unsafe: a.unsafe,
+		Budget: manager.StopBudget(cfg),
+	}
+	switch f.manager {
+	case manager.Systemd:
+		if f.system {
+			j.RunAs, err = a.systemUser(ctx, f)
+		}
+	case manager.Launchd:
+		if user, err := os.UserHomeDir(); err == nil {
+			j.Logs = filepath.Join(user, "Library", "Logs", unitName(f, home)+".log")
+		}
+	case manager.WindowsTask:
+		j.Search = "" // a task has no environment of its own
+		if name := os.Getenv("USERNAME"); name != "" {
+			j.RunAs = strings.TrimPrefix(os.Getenv("USERDOMAIN")+`\`+name, `\`)
+		}
+	}
+	if err != nil {
+		return manager.Job{}, err
+	}
+	if err := j.Check(); err != nil {
+		return manager.Job{}, &turn.UsageError{Problem: err.Error()}
+	}
+	return j, nil
+}
+
+// systemUser is whom a unit of the machine's manager runs as. Another user's home and configuration are not guessed: those
+// in force are root's.
+func (a *app) systemUser(ctx context.Context, f *installFlags) (string, error) {
+	self := currentUser(ctx)
+	as := cmp.Or(f.runAs, os.Getenv("SUDO_USER"), self)
+	switch {
+	case as == "":
+		return "", &turn.UsageError{Problem: "nobody knows who you are: name the user with --as"}
+	case strings.ContainsAny(as, " \t%$\"'\\:/"):
+		return "", &turn.UsageError{Problem: fmt.Sprintf("--as %.80q is no user's name", as)}
+	case as != self && (cmp.Or(a.home, os.Getenv("HERMES_HOME")) == "" || cmp.Or(a.config, os.Getenv(config.Var)) == ""):
+		return "", &turn.UsageError{Problem: fmt.Sprintf("the unit is to run as %s, and you are %s: name that user's home and configuration with --home and --config", as, cmp.Or(self, "somebody else"))}
+	}
+	return as, nil
+}
+
+// currentUser is the name of whoever calls, "" where nobody knows it. os/user would bring the C library into a program that
+// does without it.
+func currentUser(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "id", "-un").Output()
+	if err != nil {
+		return cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"), os.Getenv("USERNAME"))
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// unitName is the name of a home's unit, without a suffix.
+func unitName(f *installFlags, home fsstate.Home) string {
+	byDefault := ""
+	user, err := os.UserHomeDir()
+	if err == nil && f.scope == manager.User { // the machine's manager knows no default
+		if h, err := fsstate.ResolveHome("", func(name string) string {
+			if name == "HERMES_HOME" || name == "HERMES_SUPERVISED_CHILD" {
+				return ""
+			}
+			return os.Getenv(name)
+		}, user); err == nil {
+			byDefault = h.Root
+		}
+	}
+	return manager.Name(home, byDefault)
+}
+
+// installationOf is that of a home, without its text.
+func (a *app) installationOf(f *installFlags, home fsstate.Home) (installation, error) {
+	roots := f.roots()
+	i := installation{manager: f.manager, scope: f.scope, name: unitName(f, home)}
+	switch f.manager {
+	case manager.Systemd:
+		folders, own := roots.SystemdUser, []string{"systemctl", "--user"}
+		if f.system {
+			folders, own = roots.SystemdSystem, []string{"systemctl"}
+		}
+		i.name += ".service"
+		if len(folders) == 0 {
+			return i, errNoFolder
+		}
+		i.path = filepath.Join(folders[0], i.name)
+		say := func(words ...string) []string { return append(slices.Clip(own), words...) }
+		i.start = [][]string{say("daemon-reload"), say("enable", "--now", i.name)}
+		i.restart = shellLine([][]string{say("restart", i.name)})
+		i.stop = [][]string{say("disable", "--now", i.name)}
+		i.forget = [][]string{say("daemon-reload")}
+	case manager.Launchd:
+		if len(roots.LaunchAgents) == 0 {
+			return i, errNoFolder
+		}
+		i.name = manager.Label(i.name)
+		i.path = filepath.Join(roots.LaunchAgents[0], i.name+".plist")
+		domain := "gui/" + strconv.Itoa(os.Getuid())
+		i.start = [][]string{{"launchctl", "enable", domain + "/" + i.name}, {"launchctl", "bootstrap", domain, i.path}}
+		i.stop = [][]string{{"launchctl", "bootout", domain + "/" + i.name}}
+		i.loaded = []string{"launchctl", "print", domain + "/" + i.name}
+		i.restart = shellLine(append(i.stop, i.start[1]))
+	case manager.WindowsTask:
+		_, source, err := a.loadConfig()
+		if source.Dir == "" {
+			return i, cmp.Or(err, errNoFolder)
+		}
+		i.path = filepath.Join(source.Dir, i.name+".xml")
+		i.start = [][]string{{"schtasks", "/Create", "/F", "/TN", i.name, "/XML", i.path}, {"schtasks", "/Run", "/TN", i.name}}
+		i.stop = [][]string{{"schtasks", "/End", "/TN", i.name}, {"schtasks", "/Delete", "/F", "/TN", i.name}}
+	}
+	return i, nil
+}
+
+var errNoFolder = errors.New("install: the service manager's folder is not known (no HOME)")
+
+// unitText is the text of a job's unit.
+func unitText(f *installFlags, j manager.Job, name string) string {
+	switch f.manager {
+	case manager.Systemd:
+		return manager.SystemdUnit(j, f.system)
+	case manager.Launchd:
+		return manager.LaunchdPlist(j, name)
+	default:
+		return manager.TaskXML(j, name)
+	}
+}
