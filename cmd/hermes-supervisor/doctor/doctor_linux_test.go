@@ -397,3 +397,44 @@ func (w *world) handoff(state queue.State) {
 	w.id = h.ID
 	w.must(fsstate.HandoffFiles{Store: w.store, Key: w.key}.Put(h))
 }
+
+// An agent that never answers, prints without end, or leaves a child that holds its output, holds nobody up and fills
+// nothing.
+func TestAnAgentThatDoesNotAnswerHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{"sleeps": "exec sleep 600", "prints": "exec yes 1.2.3", "leaves": "sleep 600 & wait"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.program("claude", script)
+			w.writeAt(w.toml, "[agent.claude]\n")
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			for _, c := range doctor.Checks() {
+				if c.Name != "agents" {
+					continue
+				}
+				want := []doctor.Finding{{
+					Status: doctor.Warning, Text: "agent claude does not tell its version: " + w.path("bin/claude") + ": no answer within 8s",
+					Remedy: w.path("bin/claude") + " --version",
+				}}
+				if diff := cmp.Diff(want, c.Look(ctx, w.env())); diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+}
+
+func TestVersionsAreShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.program("codex", `echo "codex-cli 0.171.0-alpha.2"`)
+	w.program("gemini", `[ -t 0 ] || read -r line; echo "v0.61.0 $line"`)
+	w.writeAt(w.toml, "[agent.claude]\n")
+	for _, f := range doctor.Run(context.Background(), w.env(), doctor.Checks(), nil) {
+		if f.Check == "agents" && f.Text != "claude 2.1.197, codex 0.171.0-alpha.2 (not in hermes.toml), gemini 0.61.0 (not in hermes.toml)" {
+			t.Errorf("%+v", f)
+		}
+	}
+}

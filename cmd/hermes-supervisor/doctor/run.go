@@ -47,16 +47,18 @@ const (
 func Run(ctx context.Context, e Env, checks []Check, slow func(names []string)) []Finding {
 	found := make([][]Finding, len(checks))
 	var mu sync.Mutex
-	open := map[int]bool{}
+	open := make([]bool, len(checks))
+	for i := range checks {
+		open[i] = true
+	}
 	var all sync.WaitGroup
 	for i, c := range checks {
-		open[i] = true
 		all.Go(func() {
 			f := c.look(ctx, e)
 			mu.Lock()
 			defer mu.Unlock()
 			found[i] = f
-			delete(open, i)
+			open[i] = false
 		})
 	}
 	if slow != nil {
