@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes-supervisor/fsstate"
-	"hermes-supervisor/supervise/turn"
 )
 
 func (a *app) sweepCommand() *cobra.Command {
@@ -41,9 +40,7 @@ func (a *app) sweep(cmd *cobra.Command) error {
 			}
 			other.Store, other.Log = store, r.Log
 		}
-		before := swept(cmd, other)
-		other.Sweep(cmd.Context(), time.Now())
-		removed += before - swept(cmd, other)
+		removed += other.Sweep(cmd.Context(), time.Now())
 	}
 	for _, err := range bad {
 		a.code = exitState
@@ -54,10 +51,4 @@ func (a *app) sweep(cmd *cobra.Command) error {
 	}
 	_, err = fmt.Fprintf(a.stdout, "removed: %d\n", removed)
 	return err
-}
-
-// swept counts what a sweep would remove.
-func swept(cmd *cobra.Command, r *turn.Room) int {
-	tmp, _ := r.Store.StaleTmp(time.Now()) // a folder that cannot be read holds nothing to count
-	return len(tmp) + len(r.Leftovers(cmd.Context(), time.Now()))
 }

@@ -18,25 +18,40 @@ type Leftover struct {
 // Leftovers lists what Sweep removes, tmp/ apart: records past their keeping time, and the files in run/ of instances that
 // no record names and nobody holds.
 func (r *Room) Leftovers(ctx context.Context, now time.Time) []Leftover {
+	return append(r.outlived(now), r.unheld(ctx, now)...)
+}
+
+// Sweep removes what nothing needs any more, and tells how many files those were. It is called now and then by whoever
+// runs anyway; a fault in one file leaves the rest, and the next sweep.
+func (r *Room) Sweep(ctx context.Context, now time.Time) (removed int) {
+	unfinished, _ := r.Store.StaleTmp(now) // the sweep itself tells of a folder that cannot be read
+	if err := r.Store.SweepTmp(now); err != nil {
+		r.log().Warn("tmp/ not swept", "error", err.Error())
+	} else {
+		removed += len(unfinished)
+	}
+	removed += r.drop(r.outlived(now)) // first, since they name instances
+	return removed + r.drop(r.unheld(ctx, now))
+}
+
+func (r *Room) drop(files []Leftover) (removed int) {
+	for _, l := range files {
+		if err := r.Store.Remove(l.Folder, l.File); err != nil {
+			r.log().Warn("old file not removed", "folder", string(l.Folder), "file", l.File, "error", err.Error())
+			continue
+		}
+		removed++
+	}
+	return removed
+}
+
+// outlived lists the records past their keeping time.
+func (r *Room) outlived(now time.Time) []Leftover {
 	var found []Leftover
 	for _, folder := range []fsstate.Folder{fsstate.Ended, fsstate.Outcomes} {
 		found = append(found, r.older(folder, now.Add(-keepEnded))...)
 	}
-	found = append(found, r.older(fsstate.Requests, now.Add(-24*time.Hour))...)
-	return append(found, r.unheld(ctx, now)...)
-}
-
-// Sweep removes what nothing needs any more. It is called now and then by whoever runs anyway; a fault in one file leaves
-// the rest, and the next sweep.
-func (r *Room) Sweep(ctx context.Context, now time.Time) {
-	if err := r.Store.SweepTmp(now); err != nil {
-		r.log().Warn("tmp/ not swept", "error", err.Error())
-	}
-	for _, l := range r.Leftovers(ctx, now) {
-		if err := r.Store.Remove(l.Folder, l.File); err != nil {
-			r.log().Warn("old file not removed", "folder", string(l.Folder), "file", l.File, "error", err.Error())
-		}
-	}
+	return append(found, r.older(fsstate.Requests, now.Add(-24*time.Hour))...)
 }
 
 // older lists the files of a folder that were last changed before a point in time.

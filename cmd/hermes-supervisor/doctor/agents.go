@@ -18,7 +18,7 @@ import (
 )
 
 // versionLimit is how long an agent may take to tell its version: node and Python need a second or two on a slow disk.
-const versionLimit = 8 * time.Second
+const versionLimit = 5 * time.Second
 
 // maxVersion bounds what is kept of its answer, in bytes.
 const maxVersion = 4 << 10
@@ -46,12 +46,17 @@ type asked struct {
 func lookAtAgents(ctx context.Context, e Env) []Finding {
 	var found []Finding
 	var all []*asked
+	seen := map[string]bool{}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(agents.Names(), slices.Collect(maps.Keys(e.Config.Agents)))))) {
 		agent, err := e.Config.Agent(name)
 		if err != nil || len(agent.Command) == 0 {
 			continue
 		}
 		_, configured := e.Config.Agents[name]
+		if seen[agent.Command[0]] && !configured {
+			continue // another way to run the same program
+		}
+		seen[agent.Command[0]] = true
 		a := &asked{name: name, program: agent.Command[0], configured: configured}
 		if a.path, err = e.LookPath(a.program); err == nil {
 			all = append(all, a)

@@ -46,7 +46,7 @@ func lookAtClock(_ context.Context, e Env) []Finding {
 			}
 		}
 	}
-	return orOK(bounded(found), "%s, behind nothing that was written", e.Now.UTC().Format(time.RFC3339))
+	return orOK(bounded(found), "%s, and nothing that was written lies ahead of it", e.Now.UTC().Format(time.RFC3339))
 }
 
 // setClock is the command that sets the clock by the network.

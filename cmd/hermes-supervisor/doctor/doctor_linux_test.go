@@ -415,7 +415,7 @@ func TestAnAgentThatDoesNotAnswerHoldsNobodyUp(t *testing.T) {
 					continue
 				}
 				want := []doctor.Finding{{
-					Status: doctor.Warning, Text: "agent claude does not tell its version: " + w.path("bin/claude") + ": no answer within 8s",
+					Status: doctor.Warning, Text: "agent claude does not tell its version: " + w.path("bin/claude") + ": no answer within 5s",
 					Remedy: w.path("bin/claude") + " --version",
 				}}
 				if diff := cmp.Diff(want, c.Look(ctx, w.env())); diff != "" {
