@@ -17,8 +17,11 @@ func SpaceOf(path string) (Space, error) {
 	if err := unix.Statfs(path, &st); err != nil {
 		return Space{}, &fs.PathError{Op: "statfs", Path: path, Err: err}
 	}
-	return Space{Free: uint64(st.Bavail) * uint64(st.Bsize), Files: uint64(st.Ffree), Total: uint64(st.Files)}, nil //nolint:gosec,unconvert // counts; their types differ by system
+	return Space{Free: st.Bavail * unsigned(st.Bsize), Files: st.Ffree, Total: st.Files}, nil
 }
+
+// unsigned is the size of a block, whose type differs by system.
+func unsigned[T int64 | uint32](n T) uint64 { return uint64(max(n, 0)) }
 
 // MayWrite tells whether this process may make files in a folder: nil, or why not.
 func MayWrite(path string) error { return unix.Access(path, unix.W_OK|unix.X_OK) }
