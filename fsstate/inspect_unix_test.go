@@ -17,12 +17,7 @@ import (
 
 func TestInspectTellsWhatReadRefuses(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s, err := Open(Home{Path: dir, Root: dir}, Options{UnsafeFilesystem: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := newStore(t)
 	write := func(folder Folder, name string) string {
 		t.Helper()
 		if err := s.Write(folder, name, []byte("{}")); err != nil {
@@ -73,12 +68,7 @@ func TestInspectTellsWhatReadRefuses(t *testing.T) {
 
 func TestHeldLocksAreThoseOfStripes(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s, err := Open(Home{Path: dir, Root: dir}, Options{UnsafeFilesystem: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := newStore(t)
 	release, held, err := s.TryLease("dispatcher")
 	if err != nil || !held {
 		t.Fatal(held, err)
@@ -121,12 +111,7 @@ func TestReadKeyMakesNothing(t *testing.T) {
 
 func TestStaleTmpIsWhatASweepTakes(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s, err := Open(Home{Path: dir, Root: dir}, Options{UnsafeFilesystem: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := newStore(t)
 	now := time.Now()
 	for name, age := range map[string]time.Duration{"old": 2 * time.Hour, "young": time.Minute} {
 		if err := os.WriteFile(s.Path(Tmp, name), nil, 0o600); err != nil {
