@@ -204,6 +204,11 @@ var plants = []plant{
 		"key", doctor.Problem, "read $DIR/user/.config/hermes-supervisor/key: document is not a key of 32 bytes in hex", "mv -- $DIR/user/.config/hermes-supervisor/key $DIR/user/.config/hermes-supervisor/key.old", true,
 	},
 
+	{"the key is gone", func(w *world) {
+		w.turn("a", nil)
+		w.must(os.Remove(w.path("user/.config/hermes-supervisor/key")))
+	}, "key", doctor.Problem, "$DIR/user/.config/hermes-supervisor/key is missing, and the records of this home were sealed with it: nothing is continued without a person", "hermes-supervisor turn resume --all", false},
+
 	{"no inotify instance is left", func(w *world) {
 		w.write("proc/sys/fs/inotify/max_user_instances", "2\n")
 		w.watcher(4711, 3)

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hermes-supervisor/fsstate"
@@ -25,7 +27,8 @@ func lookAtServices(_ context.Context, e Env) []Finding {
 			found = append(found, e.missingProgram("service "+s.Name, program, err))
 		}
 	}
-	for name, p := range e.Config.Handoff.Platforms {
+	for _, name := range slices.Sorted(maps.Keys(e.Config.Handoff.Platforms)) {
+		p := e.Config.Handoff.Platforms[name]
 		if len(p.Command) == 0 {
 			continue
 		}
