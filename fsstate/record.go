@@ -169,24 +169,35 @@ func (s *Store) vacant(op, name string) error {
 // staleTmp is far beyond the life of a file in tmp/, which is that of one Write.
 const staleTmp = time.Hour
 
-// SweepTmp removes what killed writers left in tmp/. A writer that was only stopped, and goes on after more than an
-// hour, finds its file gone and reports an error.
+// StaleTmp lists what killed writers left in tmp/: what is older than any write takes.
+func (s *Store) StaleTmp(now time.Time) ([]string, error) {
+	entries, err := s.disk.ReadDir(string(Tmp))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		info, err := s.disk.Lstat(string(Tmp) + "/" + e.Name())
+		if err == nil && !e.IsDir() && now.Round(0).Sub(info.ModTime()) >= staleTmp {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// SweepTmp removes what StaleTmp lists. A writer that was only stopped, and goes on after more than an hour, finds its
+// file gone and reports an error.
 func (s *Store) SweepTmp(now time.Time) error {
 	if _, err := s.change("sweep", Tmp, "any"); err != nil {
 		return err
 	}
-	entries, err := s.disk.ReadDir(string(Tmp))
+	names, err := s.StaleTmp(now)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, e := range entries {
-		name := string(Tmp) + "/" + e.Name()
-		info, err := s.disk.Lstat(name)
-		if err != nil || e.IsDir() || now.Round(0).Sub(info.ModTime()) < staleTmp {
-			continue
-		}
-		if err := s.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range names {
+		if err := s.disk.Remove(string(Tmp) + "/" + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}

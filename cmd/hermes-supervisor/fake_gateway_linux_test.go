@@ -20,6 +20,10 @@ import (
 func fakeHermes() {
 	args := os.Args[1:]
 	home := os.Getenv("HERMES_HOME")
+	if slices.Equal(args, []string{"--version"}) {
+		fmt.Fprintln(os.Stdout, "Hermes Agent v0.19.0")
+		return
+	}
 	if slices.Contains(args, "--help") {
 		appendLine(filepath.Join(home, "asked"), strings.Join(args, " "))
 		fmt.Fprintln(os.Stdout, "usage: hermes [-h]")

@@ -9,46 +9,79 @@ import (
 	"hermes-supervisor/fsstate/ident"
 )
 
-// Sweep removes what nothing needs any more: records past their keeping time, and the files in run/ of instances that
-// no record names and nobody holds. It is called now and then by whoever runs anyway; a fault in one file leaves the
-// rest, and the next sweep.
-func (r *Room) Sweep(ctx context.Context, now time.Time) {
-	for _, folder := range []fsstate.Folder{fsstate.Ended, fsstate.Outcomes} {
-		r.dropOld(folder, now.Add(-keepEnded))
-	}
-	if err := r.Store.SweepTmp(now); err != nil {
-		r.log().Warn("tmp/ not swept", "error", err.Error())
-	}
-	r.dropOld(fsstate.Requests, now.Add(-24*time.Hour))
-	r.sweepRun(ctx, now)
+// Leftover is a file that nothing needs any more.
+type Leftover struct {
+	Folder fsstate.Folder
+	File   string
 }
 
-func (r *Room) dropOld(folder fsstate.Folder, before time.Time) {
+// Leftovers lists what Sweep removes, tmp/ apart: records past their keeping time, and the files in run/ of instances that
+// no record names and nobody holds.
+func (r *Room) Leftovers(ctx context.Context, now time.Time) []Leftover {
+	return append(r.outlived(now), r.unheld(ctx, now)...)
+}
+
+// Sweep removes what nothing needs any more, and tells how many files those were. It is called now and then by whoever
+// runs anyway; a fault in one file leaves the rest, and the next sweep.
+func (r *Room) Sweep(ctx context.Context, now time.Time) (removed int) {
+	unfinished, _ := r.Store.StaleTmp(now) // the sweep itself tells of a folder that cannot be read
+	if err := r.Store.SweepTmp(now); err != nil {
+		r.log().Warn("tmp/ not swept", "error", err.Error())
+	} else {
+		removed += len(unfinished)
+	}
+	removed += r.drop(r.outlived(now)) // first, since they name instances
+	return removed + r.drop(r.unheld(ctx, now))
+}
+
+func (r *Room) drop(files []Leftover) (removed int) {
+	for _, l := range files {
+		if err := r.Store.Remove(l.Folder, l.File); err != nil {
+			r.log().Warn("old file not removed", "folder", string(l.Folder), "file", l.File, "error", err.Error())
+			continue
+		}
+		removed++
+	}
+	return removed
+}
+
+// outlived lists the records past their keeping time.
+func (r *Room) outlived(now time.Time) []Leftover {
+	var found []Leftover
+	for _, folder := range []fsstate.Folder{fsstate.Ended, fsstate.Outcomes} {
+		found = append(found, r.older(folder, now.Add(-keepEnded))...)
+	}
+	return append(found, r.older(fsstate.Requests, now.Add(-24*time.Hour))...)
+}
+
+// older lists the files of a folder that were last changed before a point in time.
+func (r *Room) older(folder fsstate.Folder, before time.Time) []Leftover {
 	names, err := r.Store.List(folder)
 	if err != nil {
-		return
+		return nil
 	}
+	var found []Leftover
 	for _, name := range names {
 		info, err := r.Store.Stat(folder, name)
 		if err != nil || !info.ModTime.Before(before) || folder == fsstate.Requests && name == pauseFile {
 			continue
 		}
-		if err := r.Store.Remove(folder, name); err != nil {
-			r.log().Warn("old file not removed", "folder", string(folder), "file", name, "error", err.Error())
-		}
+		found = append(found, Leftover{folder, name})
 	}
+	return found
 }
 
-// sweepRun spares what is young (its marker may be about to be written), named by a record, or held.
-func (r *Room) sweepRun(ctx context.Context, now time.Time) {
+// unheld spares what is young (its marker may be about to be written), named by a record, or held.
+func (r *Room) unheld(ctx context.Context, now time.Time) []Leftover {
 	names, err := r.Store.List(fsstate.Run)
 	if err != nil {
-		return
+		return nil
 	}
 	var named map[string]bool
+	var found []Leftover
 	for _, name := range names {
 		if ctx.Err() != nil {
-			return
+			return found
 		}
 		instance, _, _ := strings.Cut(name, ".")
 		info, err := r.Store.Stat(fsstate.Run, name)
@@ -61,10 +94,9 @@ func (r *Room) sweepRun(ctx context.Context, now time.Time) {
 		if named == nil || named[instance] || r.look().witness(instance) == ident.WitnessHeld {
 			continue
 		}
-		if err := r.Store.Remove(fsstate.Run, name); err != nil {
-			r.log().Warn("run file not removed", "file", name, "error", err.Error())
-		}
+		found = append(found, Leftover{fsstate.Run, name})
 	}
+	return found
 }
 
 // namedInstances are the instances that some record still names; nil when a record cannot be read, since it may name
