@@ -62,8 +62,10 @@ func (a *app) listen() (orders <-chan turn.Order, stop func()) {
 const sameSignal = 100 * time.Millisecond
 
 // listenForRun turns signals into the supervisor's orders until stop. SIGHUP reads the configuration again, unless a
-// terminal was closed, which is a stop. passedSignals go to the service of the command line.
-func (a *app) listenForRun() (orders <-chan supervise.Order, passed <-chan syscall.Signal, stop func()) {
+// terminal was closed, which is a stop. passedSignals go to the service of the command line. gone tells of the end of the
+// app that has started us, which is a stop as well. An app that is going gives more than one sign of it: neither its end
+// after a signal, nor the first signal after its end, means that a stop takes too long.
+func (a *app) listenForRun(gone <-chan struct{}) (orders <-chan supervise.Order, passed <-chan syscall.Signal, stop func()) {
 	signals, deaf, ignore := catch(slices.Concat(stopSignals, passedSignals, []os.Signal{syscall.SIGPIPE}))
 	terminal := process.IsTerminal(a.stderr)
 	out, pass := make(chan supervise.Order, 8), make(chan syscall.Signal, 8)
@@ -71,10 +73,14 @@ func (a *app) listenForRun() (orders <-chan supervise.Order, passed <-chan sysca
 	go func() {
 		var last os.Signal
 		var at time.Time
+		stop := supervise.OrderStop
 		for {
 			select {
 			case <-done:
 				return
+			case <-gone:
+				stop = supervise.OrderLeave
+				offer(out, stop)
 			case s := <-signals:
 				again := s == last && time.Since(at) < sameSignal
 				last, at = s, time.Now()
@@ -86,7 +92,8 @@ func (a *app) listenForRun() (orders <-chan supervise.Order, passed <-chan sysca
 				case s == syscall.SIGHUP && !terminal:
 					offer(out, supervise.OrderReload)
 				default:
-					offer(out, supervise.OrderStop)
+					offer(out, stop)
+					stop = supervise.OrderStop
 				}
 			}
 		}
