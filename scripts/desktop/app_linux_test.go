@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long anything here waits for what must come.
-const patience = 60 * time.Second
+const patience = 20 * time.Second
 
 // program is the hermes-supervisor under test.
 var program string
@@ -161,6 +161,7 @@ func (u *user) start() *app {
 	if err != nil {
 		u.t.Fatal(err)
 	}
+	a.cmd.Stderr = os.Stderr
 	a.cmd.Stdin, a.button, a.window = theirs, ours, bufio.NewScanner(out)
 	if err := a.cmd.Start(); err != nil {
 		u.t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 const oneService = `
 [[service]]
 name = "web"
-command = ["sh", "-c", "echo $$ >DIR/web; echo >>DIR/starts; exec sleep 300"]
+command = ["sh", "-c", "echo $$$$ >DIR/web; echo >>DIR/starts; exec sleep 300"]
 `
 
 func TestAppThatQuitsLeavesNothing(t *testing.T) {
@@ -152,12 +152,12 @@ func TestTreeThatStoodStillHasNotCrashed(t *testing.T) {
 	u := newUser(t, `
 [[service]]
 name = "web"
-command = ["sh", "-c", "echo $$ >DIR/web; echo >>DIR/starts; while :; do touch DIR/beat; echo >>DIR/beats; sleep 0.1; done"]
-health = { heartbeat = "DIR/beat", max_age = "1s", interval = "500ms", timeout = "1s", failures = 1 }
+command = ["sh", "-c", "echo $$$$ >DIR/web; echo >>DIR/starts; while :; do touch DIR/beat; echo >>DIR/beats; sleep 0.1; done"]
+health = { heartbeat = "DIR/beat", max_age = "1s", interval = "500ms", timeout = "500ms", failures = 1 }
 
 [[service]]
 name = "slow"
-command = ["sh", "-c", "echo $$ >DIR/slow; echo >>DIR/starts; until test -e DIR/go; do sleep 0.1; done; touch DIR/ready; exec sleep 300"]
+command = ["sh", "-c", "echo $$$$ >DIR/slow; echo >>DIR/starts; until test -e DIR/go; do sleep 0.1; done; touch DIR/ready; exec sleep 300"]
 ready = { file = "DIR/ready", deadline = "2s" }
 `)
 	a := u.start()
