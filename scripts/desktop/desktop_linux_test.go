@@ -180,3 +180,49 @@ ready = { file = "DIR/ready", deadline = "2s" }
 	a.ends()
 	u.allGone()
 }
+
+// What stands still with its supervisor in the middle of a stop has its whole grace afterwards.
+func TestStopThatStoodStillIsNotCutShort(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, `
+[[service]]
+name = "web"
+command = ["sh", "-c", "trap 'touch DIR/asked; until test -e DIR/save; do sleep 0.05; done; touch DIR/saved; exit 0' TERM; echo $$$$ >DIR/web; while :; do sleep 0.05; done"]
+stop_timeout = "2s"
+`)
+	a := u.start()
+	web := u.pid("web")
+	a.shows("ready")
+	_ = a.button.Close()
+	u.until("the service is asked to stop", func() bool { return u.exists("asked") })
+	u.signal(syscall.SIGSTOP, a.supervisor, web)
+	time.Sleep(3 * time.Second) // the sleep of the machine
+	u.signal(syscall.SIGCONT, a.supervisor, web)
+	if err := os.WriteFile(u.file("save"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := a.ends(); code != 0 || !u.exists("saved") {
+		t.Errorf("exit code %d, the service has ended in its own way: %v", code, u.exists("saved"))
+	}
+	u.allGone()
+}
+
+func TestTurnThatStoodStillHasNotStalled(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, "")
+	keeper := u.supervised("turn", "run", "--session", "job", "--prompt", "long job", "--stall", "2s", "--", "sh", "-c",
+		"echo $$ >"+u.file("agent")+"; echo >>"+u.file("runs")+"; until test -e "+u.file("go")+"; do sleep 0.05; done; sleep 1; echo done")
+	if err := keeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	agent := u.pid("agent")
+	u.signal(syscall.SIGSTOP, keeper.Process.Pid, agent)
+	time.Sleep(3 * time.Second) // the sleep of the machine
+	if err := os.WriteFile(u.file("go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u.signal(syscall.SIGCONT, keeper.Process.Pid, agent)
+	if err := keeper.Wait(); err != nil || u.lines("runs") != 1 {
+		t.Errorf("%v after %d runs of the agent", err, u.lines("runs"))
+	}
+}
