@@ -67,7 +67,7 @@ const sameSignal = 100 * time.Millisecond
 // after a signal, nor the first signal after its end, means that a stop takes too long.
 func (a *app) listenForRun(gone <-chan struct{}) (orders <-chan supervise.Order, passed <-chan syscall.Signal, stop func()) {
 	signals, deaf, ignore := catch(slices.Concat(stopSignals, passedSignals, []os.Signal{syscall.SIGPIPE}))
-	terminal := process.IsTerminal(a.stderr)
+	terminal, controlled := process.IsTerminal(a.stderr), process.HasTerminal()
 	out, pass := make(chan supervise.Order, 8), make(chan syscall.Signal, 8)
 	done := make(chan struct{})
 	go func() {
@@ -89,7 +89,7 @@ func (a *app) listenForRun(gone <-chan struct{}) (orders <-chan supervise.Order,
 				case again, deaf[s], s == syscall.SIGPIPE:
 				case slices.Contains(passedSignals, s):
 					offer(pass, sig)
-				case s == syscall.SIGHUP && !terminal:
+				case s == syscall.SIGHUP && !terminal && (!controlled || process.HasTerminal()):
 					offer(out, supervise.OrderReload)
 				default:
 					offer(out, stop)

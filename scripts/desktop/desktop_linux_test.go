@@ -187,7 +187,7 @@ func TestStopThatStoodStillIsNotCutShort(t *testing.T) {
 	u := newUser(t, `
 [[service]]
 name = "web"
-command = ["sh", "-c", "trap 'touch DIR/asked; until test -e DIR/save; do sleep 0.05; done; touch DIR/saved; exit 0' TERM; echo $$$$ >DIR/web; while :; do sleep 0.05; done"]
+command = ["sh", "-c", "trap 'touch DIR/asked; until test -e DIR/save; do sleep 0.05; done; sleep 0.5; touch DIR/saved; exit 0' TERM; echo $$$$ >DIR/web; while :; do sleep 0.05; done"]
 stop_timeout = "2s"
 `)
 	a := u.start()
