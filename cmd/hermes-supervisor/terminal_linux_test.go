@@ -40,8 +40,10 @@ func typeTo(t *testing.T, script string) *dialog {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &dialog{t: t, master: master, name: terminal.Name(), dir: t.TempDir(),
-		ended: make(chan struct{}), hungUp: make(chan struct{}), unread: make(chan struct{})}
+	d := &dialog{
+		t: t, master: master, name: terminal.Name(), dir: t.TempDir(),
+		ended: make(chan struct{}), hungUp: make(chan struct{}), unread: make(chan struct{}),
+	}
 	if err := unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 33, Col: 101}); err != nil {
 		t.Fatal(err)
 	}

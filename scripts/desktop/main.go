@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) } //nolint:forbidigo // this is main
 
 // run is the app. Its window is stdout, and its button is stdin.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {

@@ -27,7 +27,7 @@ type supervisor struct {
 // start runs argv, a command line of hermes-supervisor without its command.
 func start(ctx context.Context, argv []string) (*supervisor, error) {
 	// Not CommandContext's kill at the end of ctx: that would leave the services alive.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), argv[0], append(argv[1:], "--json", "run", "--with-parent")...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), argv[0], append(argv[1:], "--json", "run", "--with-parent")...) //nolint:gosec // the app's own command line
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
