@@ -3,11 +3,7 @@ package process
 import (
 	"context"
 	"os"
-	"time"
 )
-
-// parentPoll is the time between two looks at the parent where there is nothing to wait with.
-const parentPoll = time.Second
 
 // AwaitParent returns nil when the process that started this one has ended, and else the error of ctx. It is the process
 // that is watched, and no thread of it: PR_SET_PDEATHSIG, which is not used here, fires already when the thread ends that

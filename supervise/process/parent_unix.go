@@ -5,7 +5,11 @@ package process
 import (
 	"context"
 	"os"
+	"time"
 )
+
+// parentPoll is the time between two looks at the parent where there is nothing to wait with.
+const parentPoll = time.Second
 
 // pollParent waits without a handle: a process whose parent ends gets another one.
 func pollParent(ctx context.Context, parent int) error {
