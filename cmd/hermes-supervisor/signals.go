@@ -73,14 +73,16 @@ func (a *app) listenForRun(gone <-chan struct{}) (orders <-chan supervise.Order,
 	go func() {
 		var last os.Signal
 		var at time.Time
-		stop := supervise.OrderStop
+		stop, asked := supervise.OrderStop, false
 		for {
 			select {
 			case <-done:
 				return
 			case <-gone:
-				stop = supervise.OrderLeave
-				offer(out, stop)
+				if !asked { // else a further signal means that it takes too long
+					stop = supervise.OrderLeave
+				}
+				offer(out, supervise.OrderLeave)
 			case s := <-signals:
 				again := s == last && time.Since(at) < sameSignal
 				last, at = s, time.Now()
@@ -93,7 +95,7 @@ func (a *app) listenForRun(gone <-chan struct{}) (orders <-chan supervise.Order,
 					offer(out, supervise.OrderReload)
 				default:
 					offer(out, stop)
-					stop = supervise.OrderStop
+					stop, asked = supervise.OrderStop, true
 				}
 			}
 		}

@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
+// A script counts its start before it tells its pid: who is known may be killed.
 const oneService = `
 [[service]]
 name = "web"
-command = ["sh", "-c", "echo $$$$ >DIR/web; echo >>DIR/starts; exec sleep 300"]
+command = ["sh", "-c", "echo >>DIR/starts; echo $$$$ >DIR/web; exec sleep 300"]
 `
 
 func TestAppThatQuitsLeavesNothing(t *testing.T) {
@@ -35,7 +36,7 @@ func TestAppThatIsKilledLeavesNothingButItsOpenTurn(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, oneService+`
 [agent.worker]
-command = ["sh", "-c", "echo $$ >DIR/agent; echo >>DIR/runs; test -e DIR/go || exec sleep 300"]
+command = ["sh", "-c", "echo >>DIR/runs; echo $$ >DIR/agent; test -e DIR/go || exec sleep 300"]
 [auto_continue]
 backoff = "1ms"
 `)
@@ -152,12 +153,12 @@ func TestTreeThatStoodStillHasNotCrashed(t *testing.T) {
 	u := newUser(t, `
 [[service]]
 name = "web"
-command = ["sh", "-c", "echo $$$$ >DIR/web; echo >>DIR/starts; while :; do touch DIR/beat; echo >>DIR/beats; sleep 0.1; done"]
+command = ["sh", "-c", "echo >>DIR/starts; echo $$$$ >DIR/web; while :; do touch DIR/beat; echo >>DIR/beats; sleep 0.1; done"]
 health = { heartbeat = "DIR/beat", max_age = "1s", interval = "500ms", timeout = "500ms", failures = 1 }
 
 [[service]]
 name = "slow"
-command = ["sh", "-c", "echo $$$$ >DIR/slow; echo >>DIR/starts; until test -e DIR/go; do sleep 0.1; done; touch DIR/ready; exec sleep 300"]
+command = ["sh", "-c", "echo >>DIR/starts; echo $$$$ >DIR/slow; until test -e DIR/go; do sleep 0.1; done; touch DIR/ready; exec sleep 300"]
 ready = { file = "DIR/ready", deadline = "2s" }
 `)
 	a := u.start()
@@ -211,7 +212,7 @@ func TestTurnThatStoodStillHasNotStalled(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, "")
 	keeper := u.supervised("turn", "run", "--session", "job", "--prompt", "long job", "--stall", "2s", "--", "sh", "-c",
-		"echo $$ >"+u.file("agent")+"; echo >>"+u.file("runs")+"; until test -e "+u.file("go")+"; do sleep 0.05; done; sleep 1; echo done")
+		"echo >>"+u.file("runs")+"; echo $$ >"+u.file("agent")+"; until test -e "+u.file("go")+"; do sleep 0.05; done; sleep 1; echo done")
 	if err := keeper.Start(); err != nil {
 		t.Fatal(err)
 	}
