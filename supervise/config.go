@@ -37,4 +37,6 @@ const (
 	OrderStop Order = iota + 1
 	// OrderReload reads the configuration again.
 	OrderReload
+	// OrderLeave is OrderStop where nothing has been stopped yet, and nothing else: it never kills.
+	OrderLeave
 )

@@ -114,8 +114,10 @@ func (l *loop) begin(ctx context.Context, h *home, spec service.Spec) {
 		Files: fsstate.ServiceFiles{Store: h.store, Key: l.Key}, Host: l.Host, Supervisor: l.self, Gate: l.gate,
 		Tagged: l.tagged.get, Instances: h.instances.get, Log: l.Log,
 		Stopping: func(spec service.Spec, backend ident.Ident) { l.shelter(ctx, h, spec, backend) },
+		Found:    func(spec service.Spec, s phase.State) { l.tellUp(l.startup.at(h.key(spec.Name), s.Phase)) },
 		Moved: func(spec service.Spec, s phase.State) {
 			l.moved(h, spec, s)
+			l.tellUp(l.startup.at(h.key(spec.Name), s.Phase))
 			if r.phase.Store(int64(s.Phase)); h.leaving.Load() {
 				go r.giveUp(ctx)
 			}
@@ -123,6 +125,7 @@ func (l *loop) begin(ctx context.Context, h *home, spec service.Spec) {
 	}
 	r.Runner = service.New(shared, log)
 	h.runners[spec.Name] = r
+	l.startup.add(h.key(spec.Name))
 	l.logs.add(h.key(spec.Name), log, spec.LogBound)
 	r.Wanted = foreground
 	go func() {

@@ -179,6 +179,7 @@ func (l *loop) obey(ctx context.Context, o Order) {
 		if err := l.reload(ctx, false); err != nil {
 			l.Log.Error("configuration not read again", "error", err.Error())
 		}
+	case o == OrderLeave && l.stopping:
 	case !l.stopping:
 		l.stopping = true
 		if l.Stopping != nil {

@@ -41,6 +41,7 @@ type Supervisor struct {
 	Say          func(format string, args ...any)
 	Foreground   *Foreground   // nil: the run goes on when its services have ended
 	Up           func()        // everything that was to be started has been started
+	Ready        func()        // and each of these services has become ready, or rests as it is meant to; once, from any goroutine
 	Heartbeat    time.Duration // of Alive, 0: never
 	Alive        func()        // the loop turns; without regard to Heartbeat also each time that a home has been opened
 	Stopping     func()        // an ordered stop has begun
@@ -69,6 +70,7 @@ type loop struct {
 	rootWatched, profilesWatched bool
 	lost                         uint64 // watches that had ended by themselves when they were last set again
 	stopping                     bool
+	startup                      startup
 	watched                      bool // every folder that matters is watched
 	config                       Config
 }
@@ -110,6 +112,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	if s.Up != nil {
 		s.Up()
 	}
+	l.tellUp(l.startup.all())
 	return l.serve(ctx)
 }
 
@@ -219,6 +222,7 @@ func (l *loop) retire(e ended) {
 	key := e.home.key(e.name)
 	said := l.refused[key] != nil
 	delete(l.refused, key)
+	l.tellUp(l.startup.drop(key))
 	if _, taken := errors.AsType[*service.TakenError](e.err); taken {
 		l.refused[key] = e.err
 		if said || l.idle() {

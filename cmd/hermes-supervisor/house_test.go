@@ -24,12 +24,12 @@ var mayImport = map[string][]string{
 	"cmd/hermes-supervisor/wrap":    {"cmd/hermes-supervisor/config"},
 	"cmd/hermes-supervisor/config":  {"cmd/hermes-supervisor/agents", "fsstate"}, // which names can be file names
 	"supervise":                     {"supervise/handoff", "supervise/turn", "supervise/service", "supervise/output", "supervise/process", "fsstate", "fsstate/hermes", "fsstate/ident", "policy", "policy/phase"},
-	"supervise/service":             {"supervise/output", "supervise/health", "supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "policy/phase"},
-	"supervise/serve":               {"supervise/service", "fsstate", "fsstate/ident", "policy/phase"},
-	"supervise/turn":                {"supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "fsstate/hermes", "policy"},
-	"supervise/handoff":             {"supervise/turn", "supervise/output", "supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "policy", "policy/queue"},
-	"supervise/process":             {"fsstate/ident"},
-	"supervise/health":              {},
+	"supervise/service":             {"supervise/output", "supervise/health", "supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "policy/phase", "supervise/awake"},
+	"supervise/serve":               {"supervise/service", "fsstate", "fsstate/ident", "policy/phase", "supervise/awake"},
+	"supervise/turn":                {"supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "fsstate/hermes", "policy", "supervise/awake"},
+	"supervise/handoff":             {"supervise/turn", "supervise/output", "supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "policy", "policy/queue", "supervise/awake"},
+	"supervise/process":             {"fsstate/ident", "supervise/awake"},
+	"supervise/health":              {"supervise/awake"},
 	"supervise/service/childtest":   {},
 	"supervise/output":              {"fsstate"},
 	"fsstate":                       {"fsstate/fault", "fsstate/ident"},
@@ -50,7 +50,8 @@ var mayImport = map[string][]string{
 	"scripts/man":                   {},
 	"scripts/mockmodel":             {},
 	"scripts/real-agents":           {"scripts/bench", "scripts/mockmodel"},
-	"cmd/hermes-supervisor/manager": {"cmd/hermes-supervisor/config", "fsstate"},
+	"supervise/awake":               {},
+	"scripts/desktop":               {},
 }
 
 // policyMayNot are the things that would let a decision depend on something that it was not handed.

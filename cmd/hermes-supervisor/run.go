@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -41,9 +42,20 @@ Windows.
 A service manager runs it by a unit that hermes-supervisor install makes.
 
 Ctrl-C or SIGTERM stops everything in order, a second one kills what is left; SIGHUP reads hermes.toml again. When this
-program dies otherwise, services and keepers live on: the next run adopts them.`,
+program dies otherwise, services and keepers live on: the next run adopts them.
+
+With --with-parent an app starts run as its child, gives it a pipe as stdin and keeps the other end open. When the app
+closes it, or ends in whatever way, run stops everything in order, as SIGTERM does, with exit code 0; interrupted turns
+stay open for the next run. What the app writes into the pipe is dropped, an app that hangs changes nothing, and nothing
+that run starts inherits the pipe. Where the app kills run itself, services and keepers live on until the next run.
+
+With --json each line is an object (on stdout; after -- on stderr), told apart by its "event": "service" (a service
+changed its "phase"; "reason", "text" and "launch" say more), "ready" (once: each service runs and is ready, or rests
+as it is meant to), "stopping" (an ordered stop has begun), "lost" (with --with-parent: so many "lines" were not read in
+time). Ignore what you do not know.`,
 		Example: `  hermes-supervisor run
-  hermes-supervisor run -- hermes gateway run`,
+  hermes-supervisor run -- hermes gateway run
+  hermes-supervisor --json run --with-parent`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
 				return &turn.UsageError{Problem: fmt.Sprintf("%q stands before --: the command line comes after it", args[0])}
@@ -68,6 +80,7 @@ program dies otherwise, services and keepers live on: the next run adopts them.`
 	}
 	cmd.Flags().IntVar(&final, "final-exit", 0, "exit `CODE` in place of 2, 76, 77 and 78, for a service manager that is to leave those alone (0 for one that cannot be told of codes)")
 	cmd.Flags().StringVar(&own.restart, "restart", "", "when the command line after -- is started again: `always|on-failure|never` (default from [restart])")
+	cmd.Flags().BoolVar(&own.withParent, "with-parent", false, "stop in order when the app that started this program closes its stdin, a pipe, or ends")
 	return cmd
 }
 
@@ -115,19 +128,39 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 	if err := nothingToRun(cfg, source, own); err != nil {
 		return err
 	}
+	var pipe *os.File
+	if own.withParent {
+		if pipe, err = a.parentPipe(); err != nil {
+			return err
+		}
+	}
 	own.terminal = len(own.argv) > 0 && len(cfg.Services) == 0 && a.atTerminal()
 	debug.SetGCPercent(residentGC)
 	host, err := process.NewHost()
 	if err != nil {
 		return err
 	}
-	orders, passed, stop := a.listenForRun()
+	var lines, notes io.Writer = a.stdout, a.stderr
+	say := a.say
+	var gone <-chan struct{}
+	if pipe != nil { // an app that hangs reads nothing, and is no reason to hang with it
+		about := lostLines
+		if a.json {
+			about = lostEvents
+		}
+		out, errs := newBacklog(a.stdout, about), newBacklog(a.stderr, lostLines)
+		defer out.close()
+		defer errs.close()
+		lines, notes, say = out, errs, errs.say
+		gone = withParent(cmd.Context(), pipe, say)
+	}
+	orders, passed, stop := a.listenForRun(gone)
 	defer stop()
 	tell := newNotifier(os.Getenv)
-	printer := &transitions{json: a.json, to: a.stdout, tell: tell}
+	printer := &transitions{json: a.json, to: lines, tell: tell}
 	s := &supervise.Supervisor{
 		Root: root, Key: key, Options: fsstate.Options{UnsafeFilesystem: a.unsafe}, Host: host,
-		Config: a.supervised(cfg, own), Orders: orders, Log: a.log(false), Say: a.say, Moved: printer.moved,
+		Config: a.supervised(cfg, own), Orders: orders, Log: warnings(notes), Say: say, Moved: printer.moved,
 		Reload: func() (supervise.Config, error) {
 			tell.reloading()
 			defer tell.ready()
@@ -148,7 +181,8 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 		Up:           tell.ready,
 		Alive:        tell.alive,
 		Heartbeat:    tell.watchdog(),
-		Stopping:     func() { tell.stopping(stopBudget(cfg, own)) },
+		Ready:        func() { printer.event("ready", nil) },
+		Stopping:     func() { tell.stopping(stopBudget(cfg, own)); printer.event("stopping", nil) },
 	}
 	if own.terminal {
 		held := &heldBack{to: a.stderr, terminal: os.Stdin}
@@ -156,7 +190,7 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 		s.Log, s.Say, printer.to = warnings(held), held.say, held
 		s.Foreground = &supervise.Foreground{Name: commandLine(cfg, own.restart, own.argv).Name, Signals: passed}
 	} else if len(own.argv) > 0 {
-		printer.to = a.stderr // stdout is the service's
+		printer.to = notes // stdout is the service's
 		s.Foreground = &supervise.Foreground{Name: commandLine(cfg, own.restart, own.argv).Name, Emit: a.pass, Signals: passed}
 	}
 	err = s.Run(cmd.Context())

@@ -28,6 +28,8 @@ type ownService struct {
 	restart      string // policy; "": that of the configuration
 	// terminal: this process is in the foreground of its terminal and has nothing else to run, so the service gets it.
 	terminal bool
+	// withParent: this process ends with the app that has started it.
+	withParent bool
 }
 
 // servicesOf are the services of one home: those that the configuration gives it, and in the root home the one of the

@@ -62,19 +62,27 @@ func (a *app) listen() (orders <-chan turn.Order, stop func()) {
 const sameSignal = 100 * time.Millisecond
 
 // listenForRun turns signals into the supervisor's orders until stop. SIGHUP reads the configuration again, unless a
-// terminal was closed, which is a stop. passedSignals go to the service of the command line.
-func (a *app) listenForRun() (orders <-chan supervise.Order, passed <-chan syscall.Signal, stop func()) {
+// terminal was closed, which is a stop. passedSignals go to the service of the command line. gone tells of the end of the
+// app that has started us, which is a stop as well. An app that is going gives more than one sign of it: neither its end
+// after a signal, nor the first signal after its end, means that a stop takes too long.
+func (a *app) listenForRun(gone <-chan struct{}) (orders <-chan supervise.Order, passed <-chan syscall.Signal, stop func()) {
 	signals, deaf, ignore := catch(slices.Concat(stopSignals, passedSignals, []os.Signal{syscall.SIGPIPE}))
-	terminal := process.IsTerminal(a.stderr)
+	terminal, controlled := process.IsTerminal(a.stderr), process.HasTerminal()
 	out, pass := make(chan supervise.Order, 8), make(chan syscall.Signal, 8)
 	done := make(chan struct{})
 	go func() {
 		var last os.Signal
 		var at time.Time
+		stop, asked := supervise.OrderStop, false
 		for {
 			select {
 			case <-done:
 				return
+			case <-gone:
+				if !asked { // else a further signal means that it takes too long
+					stop = supervise.OrderLeave
+				}
+				offer(out, supervise.OrderLeave)
 			case s := <-signals:
 				again := s == last && time.Since(at) < sameSignal
 				last, at = s, time.Now()
@@ -83,10 +91,11 @@ func (a *app) listenForRun() (orders <-chan supervise.Order, passed <-chan sysca
 				case again, deaf[s], s == syscall.SIGPIPE:
 				case slices.Contains(passedSignals, s):
 					offer(pass, sig)
-				case s == syscall.SIGHUP && !terminal:
+				case s == syscall.SIGHUP && !terminal && (!controlled || process.HasTerminal()):
 					offer(out, supervise.OrderReload)
 				default:
-					offer(out, supervise.OrderStop)
+					offer(out, stop)
+					stop, asked = supervise.OrderStop, true
 				}
 			}
 		}

@@ -25,6 +25,8 @@ type dialog struct {
 	name   string // of the terminal
 	dir    string
 	ended  chan struct{}
+	hungUp chan struct{} // closed by hangUp
+	unread chan struct{} // closed when nobody reads from the terminal any more
 
 	mu      sync.Mutex
 	printed []byte
@@ -38,7 +40,10 @@ func typeTo(t *testing.T, script string) *dialog {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &dialog{t: t, master: master, name: terminal.Name(), dir: t.TempDir(), ended: make(chan struct{})}
+	d := &dialog{
+		t: t, master: master, name: terminal.Name(), dir: t.TempDir(),
+		ended: make(chan struct{}), hungUp: make(chan struct{}), unread: make(chan struct{}),
+	}
 	if err := unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 33, Col: 101}); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +56,8 @@ func typeTo(t *testing.T, script string) *dialog {
 		t.Fatal(err)
 	}
 	go func() {
-		_, _ = io.Copy(d, master) // ends with EIO when the last user of the terminal is gone
+		_, _ = io.Copy(d, unhurried{master, d.hungUp}) // ends with EIO when the last user of the terminal is gone
+		close(d.unread)
 		_ = d.cmd.Wait()
 		close(d.ended)
 	}()
@@ -69,12 +75,39 @@ func typeTo(t *testing.T, script string) *dialog {
 
 // killThoseOf ends what a failed test has left: whatever names its home in the environment.
 func killThoseOf(home string) {
+	for _, pid := range thoseOf(home) {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
+func thoseOf(home string) (pids []int) {
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range environs {
 		text, err := os.ReadFile(path)
 		pid, perr := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if err == nil && perr == nil && strings.Contains(string(text), "HERMES_HOME="+home+"\x00") {
-			_ = unix.Kill(pid, unix.SIGKILL)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// unhurried reads from a terminal only what is there, so that it can be closed.
+type unhurried struct {
+	terminal *os.File
+	end      <-chan struct{}
+}
+
+func (u unhurried) Read(b []byte) (int, error) {
+	for {
+		select {
+		case <-u.end:
+			return 0, io.EOF
+		default:
+		}
+		fds := []unix.PollFd{{Fd: int32(u.terminal.Fd()), Events: unix.POLLIN}}
+		if n, _ := unix.Poll(fds, 20); n > 0 {
+			return u.terminal.Read(b)
 		}
 	}
 }
@@ -334,4 +367,52 @@ func TestRunInTheBackgroundLeavesTheTerminalAlone(t *testing.T) {
 	d.sees(`program`)
 	d.sees(`code3\.`)
 	d.ends()
+}
+
+// hangUp closes the terminal, as the end of its window does.
+func (d *dialog) hangUp() {
+	d.t.Helper()
+	close(d.hungUp)
+	<-d.unread // a read that waits would keep it open
+	if err := d.master.Close(); err != nil {
+		d.t.Fatal(err)
+	}
+	d.ends()
+	home := filepath.Join(d.dir, "home")
+	if err := within(patience, func() (bool, error) { return len(thoseOf(home)) == 0, nil }); err != nil {
+		d.t.Errorf("after the terminal, these live: %v", thoseOf(home))
+	}
+}
+
+func TestClosedTerminalLeavesNothing(t *testing.T) {
+	t.Parallel()
+	const services = `printf '[[service]]\nname = "web"\ncommand = ["sleep", "300"]\n' >h.toml; chmod 600 h.toml; `
+	for name, tc := range map[string]struct{ script, sees string }{
+		"run":                               {services + `exec $hs -c h.toml run`, `web +running`},
+		"run in a shell":                    {services + `$hs -c h.toml run; echo over`, `web +running`},
+		"run, no stream is the terminal":    {services + `$hs -c h.toml run >log 2>&1 & until grep -q running log 2>/dev/null; do sleep 0.01; done; echo seen; wait`, `seen`},
+		"run, only its input is from there": {services + `(until grep -q running log; do sleep 0.01; done; echo seen) 2>/dev/null & exec $hs -c h.toml run >log 2>&1`, `seen`},
+		"a program at the terminal":         {`exec $hs run -- sh -c 'echo begun; sleep 300'`, `begun`},
+		"a shell at the terminal":           {`exec $hs run -- sh -i`, `> `},
+		"a program that is deaf to SIGHUP":  {`exec $hs run -- sh -c 'trap "" HUP; echo begun; sleep 300; sleep 300'`, `begun`},
+		"a program beside others' services": {services + `exec $hs -c h.toml run -- sh -c 'echo begun; sleep 300'`, `begun`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := typeTo(t, tc.script)
+			d.sees(tc.sees)
+			d.hangUp()
+		})
+	}
+}
+
+// The turn stays open: nobody has said that it is not wanted any more.
+func TestClosedTerminalLeavesTheTurnOpen(t *testing.T) {
+	t.Parallel()
+	d := typeTo(t, `exec $hs turn run --session job --prompt 'long job' --drain 0 -- sh -c 'echo begun; sleep 300'`)
+	d.sees(`begun`)
+	d.hangUp()
+	if _, err := os.Stat(filepath.Join(d.dir, "home", "supervisor", "turns", "job.json")); err != nil {
+		t.Error(err)
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -11,7 +12,8 @@ import (
 	"hermes-supervisor/supervise/service"
 )
 
-// transitions prints one line for each change of a service, and tells the service manager the last one.
+// transitions prints one line for each change of a service, and tells the service manager the last one. With json each
+// line is an object.
 type transitions struct {
 	json bool
 	to   io.Writer
@@ -25,9 +27,38 @@ func (t *transitions) moved(home fsstate.Home, spec service.Spec, s phase.State)
 	}
 	t.tell.status(name + ": " + describe(s))
 	if t.json {
+		t.event("service", serviceEvent(home, spec, s))
 		return
 	}
 	fmt.Fprintf(t.to, "%s  %-20s %s\n", time.Now().Format(time.TimeOnly), name, describe(s))
+}
+
+// event prints one line of JSON; to a person it says nothing.
+func (t *transitions) event(name string, fields map[string]any) {
+	if !t.json {
+		return
+	}
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	fields["schema"], fields["event"], fields["time"] = schema, name, time.Now().UTC()
+	if line, err := json.Marshal(fields); err == nil {
+		_, _ = t.to.Write(append(line, '\n')) // one write: whole lines, whoever else prints
+	}
+}
+
+func serviceEvent(home fsstate.Home, spec service.Spec, s phase.State) map[string]any {
+	fields := map[string]any{"service": spec.Name, "phase": s.Phase, "reason": s.Reason, "launch": s.Launch, "text": describe(s)}
+	if home.Profile != "" {
+		fields["profile"] = home.Profile
+	}
+	if s.Last != nil && s.Last.Observed {
+		fields["last_exit"] = map[string]any{"launch": s.Last.Launch, "code": s.Last.Code, "signal": s.Last.Signal}
+	}
+	if !s.NextAt.IsZero() {
+		fields["next_at"] = s.NextAt
+	}
+	return fields
 }
 
 // describe is a service's state in one short line.

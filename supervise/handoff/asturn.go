@@ -10,6 +10,7 @@ import (
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy"
 	"hermes-supervisor/policy/queue"
+	"hermes-supervisor/supervise/awake"
 	"hermes-supervisor/supervise/turn"
 )
 
@@ -133,8 +134,9 @@ func (j *job) relay(ctx context.Context, orders chan<- turn.Order, why chan<- qu
 	defer poll.Stop()
 	beat := time.NewTicker(heartbeatEvery)
 	defer beat.Stop()
-	late := time.NewTimer(j.platform.Timeout)
-	defer late.Stop()
+	limit, forget := awake.WithTimeout(context.WithoutCancel(ctx), j.platform.Timeout)
+	defer forget()
+	late := limit.Done()
 	var reason queue.Reason
 	interrupt := func(r queue.Reason) {
 		if reason == "" {
@@ -157,7 +159,8 @@ func (j *job) relay(ctx context.Context, orders chan<- turn.Order, why chan<- qu
 			case orders <- turn.OrderDrain:
 			default:
 			}
-		case <-late.C:
+		case <-late:
+			late = nil
 			interrupt(queue.ReasonTimedOut)
 		case <-beat.C:
 			_ = j.Queue.Files.Heartbeat(j.ID, time.Now())

@@ -15,6 +15,7 @@ import (
 	"hermes-supervisor/fsstate/fault"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy/queue"
+	"hermes-supervisor/supervise/awake"
 	"hermes-supervisor/supervise/output"
 	"hermes-supervisor/supervise/process"
 )
@@ -132,8 +133,9 @@ func (j *job) await(ctx context.Context, d *delivery) (why queue.Reason) {
 	defer poll.Stop()
 	beat := time.NewTicker(heartbeatEvery)
 	defer beat.Stop()
-	late := time.NewTimer(j.platform.Timeout)
-	defer late.Stop()
+	limit, forget := awake.WithTimeout(context.WithoutCancel(ctx), j.platform.Timeout)
+	defer forget()
+	late := limit.Done()
 	drained := time.NewTimer(time.Hour)
 	drained.Stop()
 	defer drained.Stop()
@@ -164,7 +166,8 @@ func (j *job) await(ctx context.Context, d *delivery) (why queue.Reason) {
 			look = true
 		case <-poll.C:
 			look = true
-		case <-late.C:
+		case <-late:
+			late = nil
 			stop(queue.ReasonTimedOut, process.StopLadder(killGrace))
 		case <-drained.C:
 			stop(queue.ReasonShutdown, process.StopLadder(killGrace))

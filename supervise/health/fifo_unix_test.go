@@ -20,7 +20,7 @@ func TestAFIFOIsLookedAtAndNotOpened(t *testing.T) {
 		done := make(chan error, 2)
 		go func() {
 			done <- p.Await(patient(t), started)
-			done <- p.Check(patient(t), started)
+			done <- p.Check(patient(t), started, time.Time{})
 		}()
 		for range 2 {
 			select {

@@ -87,10 +87,12 @@ func since(at, started time.Time) bool {
 // the next touch puts it right.
 //
 // A started with a monotonic reading is compared by that, so that neither a set clock nor a sleep counts as a start
-// without a heartbeat.
-func beats(path string, maxAge time.Duration, started, now time.Time) error {
-	if up := now.Sub(started); up <= maxAge && up >= -maxAge {
-		return nil
+// without a heartbeat. Nor has a service beaten while nothing ran: it gets maxAge from woke on, too (zero: no such gap).
+func beats(path string, maxAge time.Duration, started, woke, now time.Time) error {
+	for _, since := range []time.Time{started, woke} {
+		if up := now.Sub(since); up <= maxAge && up >= -maxAge {
+			return nil
+		}
 	}
 	at, err := changed(path)
 	if err != nil {

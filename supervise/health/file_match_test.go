@@ -48,7 +48,7 @@ func TestOptionalHeartbeatCountsOnlyOnceItWasTouched(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := p.Check(t.Context(), started); (err == nil) != ok {
+		if err := p.Check(t.Context(), started, time.Time{}); (err == nil) != ok {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

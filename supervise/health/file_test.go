@@ -35,7 +35,7 @@ func TestAFileOfAnEarlierLaunchIsNotReady(t *testing.T) {
 	if err := (Probe{File: file}).Await(patient(t), now); err != nil {
 		t.Error("the file was changed: ", err)
 	}
-	if err := (Probe{File: file}).Check(t.Context(), now.Add(time.Hour)); err != nil {
+	if err := (Probe{File: file}).Check(t.Context(), now.Add(time.Hour), time.Time{}); err != nil {
 		t.Error("healthy while it is there: ", err)
 	}
 }
@@ -132,7 +132,7 @@ func TestHeartbeat(t *testing.T) {
 			if !tc.missing {
 				touch(t, file, now.Add(-tc.age))
 			}
-			err := beats(file, maxAge, now.Add(-tc.up), now)
+			err := beats(file, maxAge, now.Add(-tc.up), time.Time{}, now)
 			if tc.unhealthy != "" {
 				says(t, err, "heartbeat "+file+": ")
 				says(t, err, tc.unhealthy)
@@ -149,7 +149,7 @@ func TestTheFirstHeartbeatOfALaunchIsReady(t *testing.T) {
 	started := time.Now()
 	touch(t, file, started.Add(-time.Minute))
 	p := Probe{Heartbeat: file, MaxAge: time.Hour}
-	if p.Check(t.Context(), started) != nil {
+	if p.Check(t.Context(), started, time.Time{}) != nil {
 		t.Error("not healthy in its first hour")
 	}
 	time.AfterFunc(30*time.Millisecond, func() { touch(t, file, time.Now()) })

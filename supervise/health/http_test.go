@@ -45,7 +45,7 @@ func TestAStatusIsHealthyOrSaid(t *testing.T) {
 		{"/broken", []int{401, 503}, ""},
 		{"/ok?token=secret", []int{204}, "/ok?…: status 200"},
 	} {
-		err := Probe{HTTP: server.URL + tc.path, Status: tc.status}.Check(patient(t), time.Now())
+		err := Probe{HTTP: server.URL + tc.path, Status: tc.status}.Check(patient(t), time.Now(), time.Time{})
 		if tc.unhealthy != "" {
 			says(t, err, "get "+server.URL+tc.unhealthy)
 		} else if err != nil {
@@ -74,10 +74,10 @@ func TestTheUserOfTheURLLogsInAndIsNotSaid(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	host := strings.TrimPrefix(server.URL, "http://")
-	if err := (Probe{HTTP: "http://u:p%3Aw@" + host}).Check(patient(t), time.Now()); err != nil {
+	if err := (Probe{HTTP: "http://u:p%3Aw@" + host}).Check(patient(t), time.Now(), time.Time{}); err != nil {
 		t.Error(err)
 	}
-	says(t, Probe{HTTP: "http://u:wrong@" + host + "/x"}.Check(patient(t), time.Now()), "get http://"+host+"/x: status 401")
+	says(t, Probe{HTTP: "http://u:wrong@" + host + "/x"}.Check(patient(t), time.Now(), time.Time{}), "get http://"+host+"/x: status 401")
 }
 
 func TestWhatIsNoHTTPAnswerSaysSo(t *testing.T) {
@@ -103,7 +103,7 @@ func TestWhatIsNoHTTPAnswerSaysSo(t *testing.T) {
 				_, _ = io.WriteString(c, tc.answer)
 				_ = c.Close()
 			})
-			err := Probe{HTTP: "http://" + address + "/x"}.Check(patient(t), time.Now())
+			err := Probe{HTTP: "http://" + address + "/x"}.Check(patient(t), time.Now(), time.Time{})
 			if tc.problem != "" {
 				says(t, err, "get http://"+address+"/x: ")
 				says(t, err, tc.problem)
@@ -128,7 +128,7 @@ func TestAnEndlessLineIsNotRead(t *testing.T) {
 			}
 		}
 	})
-	says(t, Probe{HTTP: "http://" + address}.Check(patient(t), time.Now()), "above 1024 bytes")
+	says(t, Probe{HTTP: "http://" + address}.Check(patient(t), time.Now(), time.Time{}), "above 1024 bytes")
 	select {
 	case total := <-sent:
 		if total > 64<<20 {
@@ -141,7 +141,7 @@ func TestAnEndlessLineIsNotRead(t *testing.T) {
 
 func TestARefusedGETSaysSo(t *testing.T) {
 	t.Parallel()
-	says(t, Probe{HTTP: "http://" + refusing}.Check(patient(t), time.Now()), "get http://"+refusing+": connection refused")
+	says(t, Probe{HTTP: "http://" + refusing}.Check(patient(t), time.Now(), time.Time{}), "get http://"+refusing+": connection refused")
 }
 
 func TestAServerThatHangsIsLeftAtTheEndOfTheContext(t *testing.T) {
@@ -149,7 +149,7 @@ func TestAServerThatHangsIsLeftAtTheEndOfTheContext(t *testing.T) {
 	for name, answer := range map[string]string{"silent": "", "within the line": "HTTP/1.1 20"} {
 		address := listen(t, func(c net.Conn) { _, _ = io.WriteString(c, answer) })
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		err := Probe{HTTP: "http://" + address}.Check(ctx, time.Now())
+		err := Probe{HTTP: "http://" + address}.Check(ctx, time.Now(), time.Time{})
 		cancel()
 		says(t, err, "get http://"+address+": no answer in time")
 		if t.Failed() {

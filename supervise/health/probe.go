@@ -97,12 +97,13 @@ func (p Probe) Await(ctx context.Context, started time.Time, out ...Stream) erro
 	case p.Heartbeat != "":
 		return await(ctx, looks, func() error { return fresh(p.Heartbeat, started) })
 	}
-	return await(ctx, asks, func() error { return p.Check(ctx, started) })
+	return await(ctx, asks, func() error { return p.Check(ctx, started, time.Time{}) })
 }
 
 // Check asks once whether the service works that was launched at started. It takes at most 5 s, less where ctx ends
-// before. The error is what is wrong, in one line.
-func (p Probe) Check(ctx context.Context, started time.Time) error {
+// before. woke is when nothing had run for a while, as Watch tells it: a heartbeat then has MaxAge to come; zero: never.
+// The error is what is wrong, in one line.
+func (p Probe) Check(ctx context.Context, started, woke time.Time) error {
 	switch {
 	case p.TCP != "":
 		return connect(ctx, p.TCP)
@@ -114,7 +115,7 @@ func (p Probe) Check(ctx context.Context, started time.Time) error {
 		if p.Optional && !touched(p.Heartbeat, started) {
 			return nil
 		}
-		return beats(p.Heartbeat, p.MaxAge, started, time.Now())
+		return beats(p.Heartbeat, p.MaxAge, started, woke, time.Now())
 	case p.Output != nil:
 		return errors.New("output is written once and cannot be asked for again")
 	}

@@ -79,8 +79,8 @@ func TestOutputIsNoHealthProbe(t *testing.T) {
 	if p.Repeats() || !(Probe{File: "/x"}).Repeats() {
 		t.Error("only what can be asked again repeats")
 	}
-	says(t, p.Check(t.Context(), time.Now()), "cannot be asked for again")
-	says(t, Probe{}.Check(t.Context(), time.Now()), "no probe is set")
+	says(t, p.Check(t.Context(), time.Now(), time.Time{}), "cannot be asked for again")
+	says(t, Probe{}.Check(t.Context(), time.Now(), time.Time{}), "no probe is set")
 }
 
 func TestAwaitEndsWithItsContextAndSaysWhatWasMissing(t *testing.T) {

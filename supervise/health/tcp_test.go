@@ -34,7 +34,7 @@ const refusing = "127.0.0.1:1"
 func TestAConnectionIsHealthy(t *testing.T) {
 	t.Parallel()
 	p := Probe{TCP: listen(t, func(net.Conn) {})}
-	if err := p.Check(patient(t), time.Now()); err != nil {
+	if err := p.Check(patient(t), time.Now(), time.Time{}); err != nil {
 		t.Error(err)
 	}
 	if err := p.Await(patient(t), time.Now()); err != nil {
@@ -44,7 +44,7 @@ func TestAConnectionIsHealthy(t *testing.T) {
 
 func TestARefusedConnectionSaysSo(t *testing.T) {
 	t.Parallel()
-	says(t, Probe{TCP: refusing}.Check(patient(t), time.Now()), "connect 127.0.0.1:1: connection refused")
+	says(t, Probe{TCP: refusing}.Check(patient(t), time.Now(), time.Time{}), "connect 127.0.0.1:1: connection refused")
 }
 
 func TestAPortThatOpensLateIsReadyThen(t *testing.T) {
@@ -79,5 +79,5 @@ func TestAConnectionEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	says(t, Probe{TCP: listen(t, func(net.Conn) {})}.Check(ctx, time.Now()), "operation was canceled")
+	says(t, Probe{TCP: listen(t, func(net.Conn) {})}.Check(ctx, time.Now(), time.Time{}), "operation was canceled")
 }

@@ -3,24 +3,27 @@ package health
 import (
 	"context"
 	"time"
+
+	"hermes-supervisor/supervise/awake"
 )
 
 // Watch calls check every interval, the first time after one, and returns its error once it has failed so many times
 // in a row (0 counts as 1). It returns nil when ctx ends. One check may take timeout (0: as long as it likes), by the
 // ctx that it is given; the interval begins when it has ended.
 //
-// The machine may sleep: a heartbeat is old then without a fault of the service, and a connection was cut. So the
-// first check after a gap of the wall clock of more than two intervals is not counted where it fails, nor is one after
-// the clock was set back. The timer itself stands still in the sleep, which gives the service the rest of the interval
-// to beat again.
-func Watch(ctx context.Context, check func(context.Context) error, interval, timeout time.Duration, failures int) error {
+// The machine may sleep, or this whole tree be stopped: a heartbeat is old then without a fault of the service, and a
+// connection was cut. So check gets the time since when the service has had its chance: zero, or when the last such gap
+// was seen (see awake.Late); and a round in which there was one is not counted where it fails, nor is one after the
+// clock was set back.
+func Watch(ctx context.Context, check func(ctx context.Context, woke time.Time) error, interval, timeout time.Duration, failures int) error {
 	return watch(ctx, check, interval, timeout, failures, time.Now)
 }
 
-// watch is Watch with the wall clock handed in, which the fake time of a test cannot set.
-func watch(ctx context.Context, check func(context.Context) error, interval, timeout time.Duration, failures int, now func() time.Time) error {
+// watch is Watch with the clock handed in, which the fake time of a test cannot set.
+func watch(ctx context.Context, check func(context.Context, time.Time) error, interval, timeout time.Duration, failures int, now func() time.Time) error {
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
+	var woke time.Time
 	for failed := 0; ; timer.Reset(interval) {
 		before := now()
 		select {
@@ -28,14 +31,21 @@ func watch(ctx context.Context, check func(context.Context) error, interval, tim
 			return nil
 		case <-timer.C:
 		}
-		after := now()
-		err := within(ctx, timeout, check)
+		asked := now()
+		slept := gap(before, asked, interval)
+		if slept {
+			woke = asked
+		}
+		err := within(ctx, timeout, func(ctx context.Context) error { return check(ctx, woke) })
+		if ended := now(); timeout > 0 && gap(asked, ended, timeout) {
+			slept, woke = true, ended
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err == nil:
 			failed = 0
-		case !gap(before, after, interval):
+		case !slept:
 			if failed++; failed >= failures {
 				return err
 			}
@@ -43,10 +53,8 @@ func watch(ctx context.Context, check func(context.Context) error, interval, tim
 	}
 }
 
-// gap tells whether the wall clock says something else than that one interval has passed.
-func gap(before, after time.Time, interval time.Duration) bool {
-	passed := after.Round(0).Sub(before.Round(0))
-	return passed < 0 || passed > 2*interval
+func gap(before, after time.Time, meant time.Duration) bool {
+	return awake.Late(before, after, meant) > 0 || awake.SetBack(before, after)
 }
 
 func within(ctx context.Context, timeout time.Duration, check func(context.Context) error) error {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"hermes-supervisor/supervise/awake"
 )
 
 // script is a check that answers one letter after the other (ok or fail), then ends the watch.
@@ -17,7 +19,7 @@ type script struct {
 	end     context.CancelFunc
 }
 
-func (s *script) check(context.Context) error {
+func (s *script) check(context.Context, time.Time) error {
 	time.Sleep(s.took)
 	s.asked++
 	switch {
@@ -71,7 +73,7 @@ func TestWatchBoundsACheckThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		err := Watch(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 10*time.Second, 3*time.Second, 2)
+		err := Watch(t.Context(), func(ctx context.Context, _ time.Time) error { <-ctx.Done(); return ctx.Err() }, 10*time.Second, 3*time.Second, 2)
 		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != 26*time.Second {
 			t.Errorf("%v after %s", err, took)
 		}
@@ -85,7 +87,7 @@ func TestWatchEndsWithItsContextEvenInACheck(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), end)
 			defer cancel()
 			began := time.Now()
-			err := Watch(ctx, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 10*time.Second, 0, 1)
+			err := Watch(ctx, func(ctx context.Context, _ time.Time) error { <-ctx.Done(); return ctx.Err() }, 10*time.Second, 0, 1)
 			if took := time.Since(began); err != nil || took != end {
 				t.Errorf("%v after %s, want nil after %s", err, took, end)
 			}
@@ -106,8 +108,8 @@ func TestWatchDoesNotCountTheFirstCheckAfterASleep(t *testing.T) {
 		{"slept for an hour, well again", time.Hour, "ofooo", ""},
 		{"slept for an hour, and is ill", time.Hour, "off", "failure 3"},
 		{"clock set back", -time.Hour, "ofooo", ""},
-		{"a little late", interval, "of", "failure 2"},
-		{"late", interval + 1, "ofooo", ""},
+		{"a little late", awake.Slack, "of", "failure 2"},
+		{"late", awake.Slack + 1, "ofooo", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +119,7 @@ func TestWatchDoesNotCountTheFirstCheckAfterASleep(t *testing.T) {
 				s := &script{answers: tc.answers, end: cancel}
 				looks := 0
 				now := func() time.Time {
-					if looks++; looks > 3 {
+					if looks++; looks > 4 {
 						return time.Now().Round(0).Add(tc.jump)
 					}
 					return time.Now().Round(0)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"hermes-supervisor/supervise/awake"
 )
 
 // UnstoppedError names what still lived when End gave up.
@@ -107,9 +109,11 @@ func (e *ender) step(ctx context.Context, s Step, last bool) (empty bool, err er
 				watched = nil // members come and go all the time: do not look at each of them go
 			}
 		}
+		paused := time.Now()
 		if err := awaitAny(ctx, watched, pause); err != nil {
 			return false, e.unstopped(err)
 		}
+		deadline = deadline.Add(awake.Late(paused, time.Now(), pause)) // who was stopped with us has had no time to end
 		wait = min(2*wait, longWait)
 	}
 }

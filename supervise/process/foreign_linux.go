@@ -41,13 +41,7 @@ func awaitForeign(ctx context.Context, id ident.Ident, ready func()) (Exit, bool
 		return pollForeign(ctx, id)
 	}
 	ready()
-	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return Exit{}, false, fmt.Errorf("wait for pid %d: %w", id.PID, err)
-	}
-	if err := conn.Read(func(fd uintptr) bool { return ended(int(fd)) }); err != nil {
+	if err := awaitHandle(ctx, f); err != nil {
 		if ctx.Err() != nil {
 			return Exit{}, false, ctx.Err()
 		}
@@ -65,6 +59,21 @@ func awaitForeign(ctx context.Context, id ident.Ident, ready func()) (Exit, bool
 			return Exit{}, false, err
 		}
 	}
+}
+
+// awaitHandle waits in Go's netpoller for the end of the process behind a pidfd. The error is that of ctx, or says that
+// the handle cannot be waited for.
+func awaitHandle(ctx context.Context, pidfd *os.File) error {
+	stop := context.AfterFunc(ctx, func() { _ = pidfd.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	conn, err := pidfd.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("wait for a process handle: %w", err)
+	}
+	if err := conn.Read(func(fd uintptr) bool { return ended(int(fd)) }); err != nil {
+		return errors.Join(ctx.Err(), err)
+	}
+	return nil
 }
 
 // zombieStatus reads the status of an ended process that nobody has reaped yet: field 52 of proc_pid_stat(5), in the

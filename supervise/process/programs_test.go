@@ -16,6 +16,7 @@ import (
 // playProgram is a program under supervision. Its words:
 //
 //	exit N | kill         end by itself
+//	parent | awaitparent  see parent_linux_test.go
 //	wait | deaf           say "ready PID" and live; deaf ignores SIGINT and SIGTERM
 //	polite N              say "ready PID", exit N at a SIGTERM or SIGINT, 90 if another follows
 //	cont                  say "ready PID", stop itself, exit 7 at SIGTERM
@@ -31,6 +32,10 @@ func playProgram(part []string) {
 	ready := func() { fmt.Fprintf(os.Stdout, "ready %d\n", os.Getpid()) }
 	forever := func() { select {} }
 	switch word {
+	case "parent":
+		playParent()
+	case "awaitparent":
+		playAwaitParent()
 	case "exit":
 		n, _ := strconv.Atoi(rest[0])
 		os.Exit(n)

@@ -33,6 +33,17 @@ func InForeground(f *os.File) bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
+// HasTerminal tells whether this process has a controlling terminal, whatever its streams are. It has none any more when
+// that was closed.
+func HasTerminal() bool {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	_ = f.Close()
+	return true
+}
+
 // TakeTerminal is for the program itself, before it begins: where its parent is in the foreground of the terminal f, it
 // comes there in its place. Without it a program may ask for the terminal before its parent has handed it over.
 func TakeTerminal(f *os.File) error {

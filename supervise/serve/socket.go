@@ -18,6 +18,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hermes-supervisor/supervise/awake"
 )
 
 // socket is the client's end of a WebSocket (RFC 6455): plain TCP, whole messages, no extension. One goroutine reads;
@@ -276,13 +278,15 @@ func (s *socket) keepAlive(ctx context.Context) {
 	defer tick.Stop()
 	asked := int64(0)
 	for {
+		before := time.Now()
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+		slept := awake.Late(before, time.Now(), pingEvery) > 0
 		switch now := time.Now().UnixNano(); {
-		case s.heard.Load() >= asked:
+		case s.heard.Load() >= asked, slept: // nobody can answer while nothing runs
 			asked = now
 		case now-asked > int64(pongWait):
 			_ = s.conn.Close()

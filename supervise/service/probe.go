@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hermes-supervisor/policy/phase"
+	"hermes-supervisor/supervise/awake"
 	"hermes-supervisor/supervise/health"
 )
 
@@ -46,7 +47,7 @@ func (j *job) probe(l *launch, out ...health.Stream) {
 		if spec.Health == nil {
 			return
 		}
-		check := func(ctx context.Context) error { return spec.Health.Check(ctx, l.began) }
+		check := func(ctx context.Context, woke time.Time) error { return spec.Health.Check(ctx, l.began, woke) }
 		if err := health.Watch(ctx, check, spec.Interval, spec.Timeout, spec.Failures); err != nil && ctx.Err() == nil {
 			tell(phase.Unhealthy, err)
 		}
@@ -57,7 +58,7 @@ func awaitReady(ctx context.Context, spec Spec, began time.Time, out []health.St
 	defer closeStreams(out)
 	if spec.ReadyDeadline > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, spec.ReadyDeadline)
+		ctx, cancel = awake.WithTimeout(ctx, spec.ReadyDeadline)
 		defer cancel()
 	}
 	ready := *spec.Ready

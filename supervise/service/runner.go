@@ -26,6 +26,8 @@ type Shared struct {
 	Log       *slog.Logger
 	// Stopping is told of a service that holds turns before it is signalled; nil: nobody asks.
 	Stopping func(spec Spec, leader ident.Ident)
+	// Found is told once in what phase Run begins, also where Moved has nothing to tell; nil: nobody asks.
+	Found func(Spec, phase.State)
 	// Moved is told of each change of phase, after it was recorded.
 	Moved func(Spec, phase.State)
 }
@@ -99,6 +101,9 @@ func (r *Runner) Run(ctx context.Context, spec Spec) error {
 			kind = phase.OrderRestart
 		}
 		j.handle(ctx, phase.Event{Kind: kind, Epoch: j.state.Epoch + 1})
+	}
+	if j.Found != nil {
+		j.Found(j.spec, j.state)
 	}
 	for !j.left() {
 		j.arm()

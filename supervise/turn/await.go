@@ -64,10 +64,11 @@ func (j *job) await(ctx context.Context) ending {
 	first := true // it has not settled yet
 	stall := never()
 	defer stall.Stop()
+	quiet := silence{limit: j.Request.Stall, woke: started}
 	listen, heard := never(), started
 	defer listen.Stop()
 	if j.Request.Stall > 0 {
-		stall.Reset(j.Request.Stall)
+		stall.Reset(quiet.wait(started, time.Now()))
 	}
 	// A ladder takes every descendant of this process for its own, so none may outlive its run: the receipt or the
 	// continuation would be next. What is left then is ended by closeRun.
@@ -111,9 +112,8 @@ func (j *job) await(ctx context.Context) ending {
 			e.Draining = true
 			stop(j.Request.Agent.stop(drainLadder))
 		case <-stall.C:
-			quiet := time.Since(r.err.growth(r.out.growth(started)))
-			if left := j.Request.Stall - quiet; left > 0 {
-				stall.Reset(left)
+			if next := quiet.wait(r.err.growth(r.out.growth(started)), time.Now()); next > 0 {
+				stall.Reset(next)
 				continue
 			}
 			e.Stalled = true
