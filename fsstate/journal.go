@@ -39,6 +39,9 @@ type Event struct {
 	Reason   string    `json:"reason,omitempty"`
 	Code     *int      `json:"code,omitempty"`   // exit code, where there is one
 	Signal   int       `json:"signal,omitempty"` // signal that ended the process
+	// Millis is how long it took, in milliseconds, never 0 where it is known: "launched" tells it of a continuation, since the
+	// last proof of life or the death before it, and "lock" of a wait.
+	Millis int64 `json:"ms,omitempty"`
 }
 
 // Journal appends one line to the journal. Lines of several processes are whole and never mixed; a line that a killed

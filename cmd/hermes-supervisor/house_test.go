@@ -16,13 +16,14 @@ const module = "hermes-supervisor"
 // mayImport is the drawing of DESIGN.md ("The house"): for each room, what of ours it may import. Imports point down;
 // rooms on one floor do not know each other unless it is said here.
 var mayImport = map[string][]string{
-	"cmd/hermes-supervisor":        {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/wrap", "supervise", "supervise/handoff", "policy/queue", "supervise/service", "supervise/health", "supervise/output", "policy/phase", "supervise/serve", "supervise/turn", "supervise/output", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy"},
+	"cmd/hermes-supervisor":        {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/wrap", "supervise", "supervise/follow", "supervise/handoff", "policy/queue", "supervise/service", "supervise/health", "supervise/output", "policy/phase", "supervise/serve", "supervise/turn", "supervise/output", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy"},
 	"cmd/hermes-supervisor/agents": {},
 	"cmd/hermes-supervisor/hooks":  {"cmd/hermes-supervisor/config", "fsstate"},
 	"cmd/hermes-supervisor/wrap":   {"cmd/hermes-supervisor/config"},
 	"cmd/hermes-supervisor/config": {"cmd/hermes-supervisor/agents", "fsstate"}, // which names can be file names
-	"supervise":                    {"supervise/handoff", "supervise/turn", "supervise/service", "supervise/output", "supervise/process", "fsstate", "fsstate/hermes", "fsstate/ident", "policy", "policy/phase"},
+	"supervise":                    {"supervise/follow", "policy/queue", "supervise/handoff", "supervise/turn", "supervise/service", "supervise/output", "supervise/process", "fsstate", "fsstate/hermes", "fsstate/ident", "policy", "policy/phase"},
 	"supervise/service":            {"supervise/output", "supervise/health", "supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "policy/phase"},
+	"supervise/follow":             {"supervise/process", "fsstate", "fsstate/ident", "policy", "policy/phase", "policy/queue"},
 	"supervise/serve":              {"supervise/service", "fsstate", "fsstate/ident", "policy/phase"},
 	"supervise/turn":               {"supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "fsstate/hermes", "policy"},
 	"supervise/handoff":            {"supervise/turn", "supervise/output", "supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "policy", "policy/queue"},
