@@ -256,6 +256,7 @@ type session struct {
 	textfile string            // that is being written
 	over     chan error        // of the command that runs; nil: none does
 	said     map[string]string // faults, as they were last reported
+	settled  bool              // a notice was, since the file of metrics was written
 }
 
 func (s *session) close() {
@@ -273,7 +274,11 @@ func (s *session) say(message, about string, err error) {
 	}
 	if text := err.Error(); s.said[key] != text {
 		s.said[key] = text
-		s.Log.Warn(message, "about", about, "error", text)
+		attrs := []any{"error", text}
+		if about != "" {
+			attrs = append(attrs, "about", about)
+		}
+		s.Log.Warn(message, attrs...)
 	}
 }
 
@@ -362,9 +367,10 @@ func (s *session) write(l look, changed, up bool, now time.Time) {
 		}
 		changed = true
 	}
-	if s.textfile == "" || !changed && !l.tick && up {
+	if s.textfile == "" || !changed && !s.settled && !l.tick && up {
 		return
 	}
+	s.settled = false
 	homes := make([]gauges, 0, len(l.homes))
 	for _, h := range l.homes {
 		homes = append(homes, h.gauges)
@@ -387,6 +393,7 @@ func (s *session) told(err error) {
 		result = Failed
 	}
 	s.state.settle(result)
+	s.settled = true
 	s.keep()
 	s.say("notice not delivered", "", err)
 }

@@ -2,6 +2,8 @@ package follow
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +17,22 @@ func tempStart(path string) string { return "." + filepath.Base(path) + "-" }
 
 // writeTextfile replaces the file, for everybody to read: the collector is another user. It is written to a new file beside
 // it that is renamed, so nobody reads half of it, and not synced: after a crash of the machine there is a newer one.
+//
+// The error is the same for the same fault, so that it is said once: it does not name the new file.
 func writeTextfile(path, text string) error {
+	err := replaceTextfile(path, text)
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		err = e.Err
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func replaceTextfile(path, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), tempStart(path)+"*"+tempEnd)
 	if err != nil {
 		return err
