@@ -381,7 +381,8 @@ func (s *session) write(l look, changed, up bool, now time.Time) {
 // begin runs the command with the first pending notice.
 func (s *session) begin(ctx context.Context, n Notify) {
 	over, first := make(chan error, 1), s.state.Pending[0]
-	s.over = over
+	s.over, s.state.Begun = over, true
+	s.keep()
 	go func() { over <- s.tell(ctx, n, first) }()
 }
 
@@ -407,7 +408,10 @@ func (s *session) finish(ctx context.Context) {
 	if s.over != nil {
 		if err := <-s.over; ctx.Err() == nil {
 			s.told(err)
-		} // else it was cut, and stays pending
+		} else { // it was cut, and is told by the next supervisor
+			s.state.Begun = false
+			s.keep()
+		}
 	}
 	s.write(s.snapshot(), true, false, time.Now())
 }

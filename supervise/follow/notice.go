@@ -30,7 +30,7 @@ const noticeSchema = 1
 // Notice is what the command reads from its stdin: one JSON object in one line. It never holds a prompt.
 type Notice struct {
 	Schema  int       `json:"schema"`
-	ID      string    `json:"id"` // the same where a notice is told again after our death
+	ID      string    `json:"id"` // the same where a notice is told again, as its command was cut by a stop
 	Event   string    `json:"event"`
 	Time    time.Time `json:"time"` // of the event
 	Home    string    `json:"home"`
@@ -65,7 +65,7 @@ func notice(e fsstate.Event, home fsstate.Home, known func(service string) bool,
 	case outcomeOf(e) == GaveUp:
 		n.Event, n.Session, n.Agent, n.Attempt = EventGaveUp, e.Session, e.Agent, e.Attempt
 		r := policy.Reason(e.Reason)
-		n.Text = sentence(fmt.Sprintf("turn %.60q was given up: %s", e.Session, r.Text()), r.Remedy())
+		n.Text = sentence(fmt.Sprintf("turn %.60q was given up: %s", e.Session, r.Text()), strings.ReplaceAll(r.Remedy(), "KEY", plain(e.Session)))
 	case continuation(e):
 		n.Event, n.Session, n.Agent, n.Attempt = EventContinued, e.Session, e.Agent, e.Attempt
 		age := (time.Duration(min(e.Millis, maxMillis)) * time.Millisecond).Round(100 * time.Millisecond)
@@ -95,6 +95,14 @@ func loops(e fsstate.Event, looping map[string]bool) {
 
 // maxText bounds the text of a notice, in bytes.
 const maxText = 1000
+
+// plain is a session in a command line of a text; a key that would have to be quoted stays KEY.
+func plain(session string) string {
+	if fsstate.PlainName(session) {
+		return session
+	}
+	return "KEY"
+}
 
 func sentence(what, remedy string) string {
 	if remedy != "" {

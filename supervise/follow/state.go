@@ -21,8 +21,10 @@ type state struct {
 	// Since is when following began: what happened before is neither counted nor told.
 	Since time.Time         `json:"since"`
 	Homes map[string]*place `json:"homes,omitempty"` // by profile, "" is the root home
-	// Pending are the notices that wait for their command, the oldest first; the first may be running.
+	// Pending are the notices that wait for their command, the oldest first. Begun: that of the first has been started, which
+	// it is once: it outlives our death.
 	Pending    []Notice          `json:"pending,omitempty"`
+	Begun      bool              `json:"begun,omitempty"`
 	Sent       []time.Time       `json:"sent,omitempty"`       // what the rate remembers
 	Suppressed map[string]uint64 `json:"suppressed,omitempty"` // since the last notice, by event
 	Notices    map[string]uint64 `json:"notices,omitempty"`    // all of them, by "event result"
@@ -65,7 +67,10 @@ func load(store *fsstate.Store, now time.Time) (*state, error) {
 	if err := json.Unmarshal(data, &s); err != nil || s.Since.IsZero() || s.Since.After(now) {
 		return fresh.tidy(), &fsstate.CorruptError{Path: store.Path("", StateFile), Problem: "is not what was written"}
 	}
-	return s.tidy(), nil
+	if s.tidy(); s.Begun {
+		s.settle(Unseen)
+	}
+	return &s, nil
 }
 
 // tidy makes the maps, and takes out what we cannot have written.
@@ -90,6 +95,7 @@ func (s *state) tidy() *state {
 			s.Pending = append(s.Pending, n)
 		}
 	}
+	s.Begun = s.Begun && len(s.Pending) > 0
 	s.Sent = s.Sent[:min(len(s.Sent), maxPending)]
 	s.Suppressed, s.Notices = only(s.Suppressed, Events()), only(s.Notices, noticeKeys())
 	return s
@@ -129,9 +135,10 @@ const (
 	Failed     = "failed"
 	Suppressed = "suppressed" // by the rate
 	Expired    = "expired"    // it was too old when it could have been told
+	Unseen     = "unseen"     // we died while its command ran
 )
 
-var results = []string{Delivered, Failed, Suppressed, Expired}
+var results = []string{Delivered, Failed, Suppressed, Expired, Unseen}
 
 func noticeKeys() (all []string) {
 	for _, event := range Events() {
@@ -169,5 +176,5 @@ func (s *state) take(n *Notice, most int, now time.Time) {
 // settle takes the first pending notice out: result is what became of it.
 func (s *state) settle(result string) {
 	s.Notices[s.Pending[0].Event+" "+result]++
-	s.Pending = s.Pending[1:]
+	s.Pending, s.Begun = s.Pending[1:], false
 }
