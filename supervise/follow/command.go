@@ -18,9 +18,10 @@ import (
 
 // Bounds of a command that is told something.
 const (
-	maxSaid    = 2 << 10                // of its output, for the log
-	saidWait   = 100 * time.Millisecond // for output after its end
-	endTimeout = 5 * time.Second        // for its tree to end
+	maxSaidLine = 300
+	maxSaid     = 2 << 10                // of its output, for the log
+	saidWait    = 100 * time.Millisecond // for output after its end
+	endTimeout  = 5 * time.Second        // for its tree to end
 )
 
 // tell runs the command with a notice on its stdin and returns when nothing of it is left. The error says in one line what
@@ -122,5 +123,5 @@ func lastOf(r io.Reader) string {
 	}
 	last = bytes.TrimSpace(last)
 	last = last[bytes.LastIndexByte(last, '\n')+1:]
-	return cut(strings.Join(strings.FieldsFunc(strings.ToValidUTF8(string(last), "?"), func(r rune) bool { return r < ' ' || r == 0x7f }), " "), 300)
+	return cut(oneLine(string(last)), maxSaidLine)
 }

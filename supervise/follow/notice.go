@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy"
@@ -73,7 +74,7 @@ func notice(e fsstate.Event, home fsstate.Home, known func(service string) bool,
 	default:
 		return nil
 	}
-	n.Text = cut(strings.Join(strings.Fields(n.Text), " "), maxText)
+	n.Text = cut(oneLine(n.Text), maxText)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %s %q %q %q %d", home.Path, n.Time.Format(time.RFC3339Nano), n.Event, e.Session, e.Service, e.Attempt))
 	n.ID = hex.EncodeToString(sum[:16])
 	return n
@@ -109,6 +110,11 @@ func sentence(what, remedy string) string {
 		what += " (" + remedy + ")"
 	}
 	return what
+}
+
+// oneLine leaves out what a terminal would obey.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
 func cut(text string, most int) string {
