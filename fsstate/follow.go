@@ -44,7 +44,7 @@ const (
 //
 // It takes no lock, cannot block, and reads at most 16 MiB; the error is that of a file which is not plainly ours. A
 // journal that is not there is empty.
-func (s *Store) FollowJournal(from JournalPosition, visit func(e Event)) (to JournalPosition, skipped int, err error) {
+func (s *Store) FollowJournal(from JournalPosition, visit func(e Event)) (to JournalPosition, skipped uint64, err error) {
 	// In this order: what is rotated in between is opened twice, not left out.
 	current, place, err := s.openFollowed(JournalFile, from)
 	if err != nil {
@@ -158,7 +158,7 @@ func placeAt(f io.ReaderAt, offset int64) (JournalPlace, error) {
 }
 
 // readEvents reads the whole lines of a file from an offset on and returns the offset behind the last of them.
-func readEvents(f *os.File, offset int64, visit func(e Event)) (end int64, skipped int, err error) {
+func readEvents(f *os.File, offset int64, visit func(e Event)) (end int64, skipped uint64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return offset, 0, err
@@ -167,7 +167,7 @@ func readEvents(f *os.File, offset int64, visit func(e Event)) (end int64, skipp
 }
 
 // eventsIn is readEvents of what has a size. A line above maxLine is passed over, also while its end is not there yet.
-func eventsIn(f io.ReaderAt, offset, size int64, visit func(e Event)) (end int64, skipped int, err error) {
+func eventsIn(f io.ReaderAt, offset, size int64, visit func(e Event)) (end int64, skipped uint64, err error) {
 	partial := false
 	if size-offset > maxFollowed {
 		offset, partial = size-maxFollowed, true

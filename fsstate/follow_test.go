@@ -16,7 +16,7 @@ type journalReader struct {
 	t       *testing.T
 	s       *Store
 	at      JournalPosition
-	skipped int
+	skipped uint64
 }
 
 // read returns the sessions of the events that are new.

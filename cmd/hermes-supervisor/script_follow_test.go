@@ -79,7 +79,7 @@ func parseMetrics(text string) (map[string]string, error) {
 			return nil, fault("sample of no family, or no value")
 		}
 		var labels []string
-		others := "" // but le
+		others := []string{family} // labels but le
 		for rest := m[2]; rest != ""; {
 			l := aLabel.FindStringSubmatch(rest)
 			if l == nil {
@@ -87,7 +87,7 @@ func parseMetrics(text string) (map[string]string, error) {
 			}
 			labels = append(labels, fmt.Sprintf("%s=%q", l[1], l[2]))
 			if l[1] != "le" {
-				others += l[1] + l[2]
+				others = append(others, l[0])
 			}
 			rest = rest[len(l[0]):]
 		}
@@ -101,10 +101,10 @@ func parseMetrics(text string) (map[string]string, error) {
 		}
 		series[key] = m[3]
 		if strings.HasSuffix(m[1], "_bucket") || strings.HasSuffix(m[1], "_count") && done[family] == "histogram" {
-			if value < last[family+others] {
+			if value < last[strings.Join(others, " ")] {
 				return nil, fault("buckets that do not add up")
 			}
-			last[family+others] = value
+			last[strings.Join(others, " ")] = value
 		}
 	}
 	if !closed {

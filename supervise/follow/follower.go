@@ -266,19 +266,19 @@ func (s *session) close() {
 }
 
 // say reports a fault once, for as long as it stays the same; nil ends it.
-func (s *session) say(message, about string, err error) {
-	key := message + "\x00" + about
+func (s *session) say(what, about string, err error) {
+	key := what + "\x00" + about
 	if err == nil {
 		delete(s.said, key)
 		return
 	}
 	if text := err.Error(); s.said[key] != text {
 		s.said[key] = text
-		attrs := []any{"error", text}
+		attrs := []any{"what", what, "error", text}
 		if about != "" {
 			attrs = append(attrs, "about", about)
 		}
-		s.Log.Warn(message, attrs...)
+		s.Log.Warn("metrics and notices", attrs...)
 	}
 }
 
@@ -352,7 +352,7 @@ func (s *session) read(h served, n Notify, now time.Time) bool {
 	}
 	s.say("journal not followed", h.home.Path, err)
 	p.Position = position
-	p.Tally.Skipped += uint64(skipped)
+	p.Tally.Skipped += skipped
 	return events > 0 || skipped > 0
 }
 

@@ -35,8 +35,11 @@ func TestTheStateIsReadAsItWasKept(t *testing.T) {
 	}
 	p := s.at("work")
 	for _, e := range []fsstate.Event{
-		{Kind: "removed", Session: "s", Reason: "succeeded"}, {Kind: "launched", Session: "s", Attempt: 1, Millis: 5}, {Kind: "lock", To: "held", Millis: 100},
-		{Kind: "service", Service: "web", To: "starting", Reason: "restarted"}, {Kind: "handoff", To: "failed", Reason: "timed-out"},
+		{Kind: "removed", Session: "s", Reason: "succeeded"},
+		{Kind: "launched", Session: "s", Attempt: 1, Millis: 5},
+		{Kind: "lock", To: "held", Millis: 100},
+		{Kind: "service", Service: "web", To: "starting", Reason: "restarted"},
+		{Kind: "handoff", To: "failed", Reason: "timed-out"},
 	} {
 		p.Tally.count(e, web)
 	}
@@ -109,7 +112,7 @@ func TestAForgedStateMakesNoLabels(t *testing.T) {
 		t.Errorf("%+v", s.Pending)
 	}
 	text := render("v", true, time.Unix(1, 0), []gauges{{}}, s)
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		for _, label := range []string{`x\"`, `"y`, "a b", `"q"`, `"z"`, "nothing", "gone"} {
 			if strings.Contains(line, label) && !strings.HasPrefix(line, "#") {
 				t.Errorf("%s", line)
@@ -136,7 +139,7 @@ func TestLabelsAreEscaped(t *testing.T) {
 	t.Parallel()
 	var x exposition
 	x.sample("a", "1", "b", "\\ \"\n\xff", "c", "ä")
-	if got, want := x.String(), `hermes_supervisor_a{b="\\ \"\n`+"\uFFFD"+`",c="ä"} 1`+"\n"; got != want {
+	if got, want := x.text.String(), `hermes_supervisor_a{b="\\ \"\n`+"\uFFFD"+`",c="ä"} 1`+"\n"; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
 }

@@ -21,24 +21,24 @@ type gauges struct {
 }
 
 // exposition writes the text format of Prometheus, version 0.0.4: each family once, with HELP and TYPE before its samples.
-type exposition struct{ strings.Builder }
+type exposition struct{ text strings.Builder }
 
 func (x *exposition) family(name, kind, help string) {
-	x.WriteString("# HELP " + namespace + name + " " + help + "\n# TYPE " + namespace + name + " " + kind + "\n")
+	x.text.WriteString("# HELP " + namespace + name + " " + help + "\n# TYPE " + namespace + name + " " + kind + "\n")
 }
 
 const namespace = "hermes_supervisor_"
 
 // sample writes one value; labels are names and values in turn.
 func (x *exposition) sample(name, value string, labels ...string) {
-	x.WriteString(namespace + name)
+	x.text.WriteString(namespace + name)
 	for i := 0; i+1 < len(labels); i += 2 {
-		x.WriteString([]string{",", "{"}[btoi(i == 0)] + labels[i] + `="` + escapeLabel(labels[i+1]) + `"`)
+		x.text.WriteString([]string{",", "{"}[btoi(i == 0)] + labels[i] + `="` + escapeLabel(labels[i+1]) + `"`)
 	}
 	if len(labels) > 0 {
-		x.WriteByte('}')
+		x.text.WriteByte('}')
 	}
-	x.WriteString(" " + value + "\n")
+	x.text.WriteString(" " + value + "\n")
 }
 
 func btoi(b bool) int {
@@ -54,7 +54,7 @@ func escapeLabel(value string) string {
 
 func count(n uint64) string { return strconv.FormatUint(n, 10) }
 
-func seconds(millis uint64) string {
+func seconds[T int64 | uint64](millis T) string {
 	return strconv.FormatFloat(float64(millis)/1000, 'f', -1, 64)
 }
 
@@ -66,7 +66,7 @@ func render(version string, up bool, now time.Time, homes []gauges, s *state) st
 	x.family("up", "gauge", "1 while run is up, 0 after it was stopped in order; after its death the time of the last update stands still.")
 	x.sample("up", strconv.Itoa(btoi(up)))
 	x.family("last_update_timestamp_seconds", "gauge", "When this file was written.")
-	x.sample("last_update_timestamp_seconds", seconds(uint64(max(now.UnixMilli(), 0))))
+	x.sample("last_update_timestamp_seconds", seconds(max(now.UnixMilli(), 0)))
 
 	slices.SortFunc(homes, func(a, b gauges) int { return strings.Compare(a.profile, b.profile) })
 	x.family("services", "gauge", "Services that run here, by phase.")
@@ -92,7 +92,7 @@ func render(version string, up bool, now time.Time, homes []gauges, s *state) st
 		}
 	}
 	x.counters(homes, s)
-	return x.String()
+	return x.text.String()
 }
 
 func label(profile string) string {
@@ -129,7 +129,7 @@ func (x *exposition) counters(homes []gauges, s *state) {
 		for i, n := range t.Recovery.Buckets {
 			end := "+Inf"
 			if i < len(bounds) {
-				end = seconds(uint64(bounds[i]))
+				end = seconds(bounds[i])
 			}
 			sum += n
 			x.sample(age+"_bucket", count(sum), "profile", profile, "le", end)
