@@ -265,3 +265,46 @@ func BenchmarkLock(b *testing.B) {
 		unlock()
 	}
 }
+
+func TestALongWaitForALockIsTold(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	var told []Event
+	read := func() []Event {
+		told = nil
+		if _, _, err := s.FollowJournal(JournalPosition{}, func(e Event) { told = append(told, e) }); err != nil {
+			t.Fatal(err)
+		}
+		return told
+	}
+	unlock, err := s.Lock(t.Context(), "a", "hold")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(read()) > 0 {
+		t.Errorf("a lock that was free: %+v", told)
+	}
+	for deadline, want := range map[time.Duration]int{time.Millisecond: 0, 2 * toldWait: 1} {
+		ctx, cancel := context.WithTimeout(t.Context(), deadline)
+		_, err := s.Lock(ctx, "a", "wait")
+		cancel()
+		if _, locked := errors.AsType[*LockedError](err); !locked {
+			t.Fatal(err)
+		}
+		if got := read(); deadline > toldWait && len(got) != want {
+			t.Errorf("after %s: %+v", deadline, got)
+		}
+	}
+	if e := read()[0]; len(told) != 1 || e.Kind != KindLock || e.To != LockTimedOut || e.Reason != "wait" || e.Millis < toldWait.Milliseconds() {
+		t.Errorf("%+v", told)
+	}
+	time.AfterFunc(2*toldWait, unlock)
+	got, err := s.Lock(t.Context(), "a", "wait")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got()
+	if e := read()[len(told)-1]; len(told) != 2 || e.To != LockHeld || e.Millis < toldWait.Milliseconds() {
+		t.Errorf("%+v", told)
+	}
+}
