@@ -114,7 +114,7 @@ func (s *Store) lockStripe(ctx context.Context, stripe byte, name, purpose strin
 	l, waited, err := s.take(ctx, file, line)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		s.tellWait(purpose, LockTimedOut, waited)
+		s.noteWait(waited)
 		return nil, &LockedError{Name: name, Holder: s.holder(file)}
 	case errors.Is(err, context.Canceled):
 		return nil, fmt.Errorf("lock %s: %w", name, err)
@@ -122,27 +122,21 @@ func (s *Store) lockStripe(ctx context.Context, stripe byte, name, purpose strin
 		return nil, err
 	}
 	s.sign(file, purpose)
-	s.tellWait(purpose, LockHeld, waited)
+	s.noteWait(waited)
 	return func() {
 		_ = l.Unlock()
 		<-line
 	}, nil
 }
 
-// KindLock is the journal's kind for a wait for a lock, and how it can end.
-const (
-	KindLock     = "lock"
-	LockHeld     = "held"
-	LockTimedOut = "timed-out"
-)
-
 // toldWait is the shortest wait for a lock that is journalled: shorter ones are how locks work.
 const toldWait = 100 * time.Millisecond
 
-// tellWait journals a wait that somebody may have noticed. Failing, it is untold.
-func (s *Store) tellWait(purpose, how string, waited time.Duration) {
+// noteWait remembers a wait that somebody may have noticed, for the next event: whoever waits and is refused then writes
+// nothing, not even that.
+func (s *Store) noteWait(waited time.Duration) {
 	if waited >= toldWait {
-		_ = s.Journal(Event{Kind: KindLock, To: how, Reason: purpose, PID: os.Getpid(), Millis: waited.Milliseconds()})
+		s.waited.Add(waited.Milliseconds())
 	}
 }
 

@@ -31,13 +31,17 @@ type Tally struct {
 	Recovery      Histogram                    `json:"recovery"`
 	Restarts      map[string]uint64            `json:"restarts,omitempty"` // automatic ones, by service
 	Handoffs      map[string]map[string]uint64 `json:"handoffs,omitempty"` // changes, by the state after it and reason
-	LockWaits     map[string]uint64            `json:"lock_waits,omitempty"`
+	LockWaits     uint64                       `json:"lock_waits,omitempty"`
 	LockMillis    uint64                       `json:"lock_ms,omitempty"`
 	Skipped       uint64                       `json:"skipped,omitempty"` // lines that are no events
 }
 
 // count adds one event. Of services only those that are known are counted.
 func (t *Tally) count(e fsstate.Event, known func(service string) bool) {
+	if e.LockMillis > 0 {
+		t.LockWaits++
+		t.LockMillis += uint64(min(e.LockMillis, maxMillis))
+	}
 	switch e.Kind {
 	case "service":
 		if e.To == phase.Starting.String() && e.Reason == string(phase.ReasonRestarted) && known(e.Service) {
@@ -51,12 +55,6 @@ func (t *Tally) count(e fsstate.Event, known func(service string) bool) {
 			return
 		}
 		add(&t.Handoffs, word(e.To, handoffStates), word(e.Reason, words().handoff))
-	case fsstate.KindLock:
-		if t.LockWaits == nil {
-			t.LockWaits = map[string]uint64{}
-		}
-		t.LockWaits[word(e.To, lockResults)]++
-		t.LockMillis += uint64(min(max(e.Millis, 0), maxMillis))
 	case kindLaunched:
 		if continuation(e) {
 			t.Continuations++
@@ -128,7 +126,6 @@ var (
 	outcomes      = []string{Concluded, Interrupted, GaveUp, Cleared, Superseded, Refused}
 	turnPhases    = []string{fsstate.PhaseIntended, fsstate.PhaseRunning, fsstate.PhaseStopping, fsstate.PhaseConcluded}
 	handoffStates = []string{string(queue.Pending), string(queue.Running), string(queue.Completed), string(queue.Failed)}
-	lockResults   = []string{fsstate.LockHeld, fsstate.LockTimedOut}
 )
 
 type reasons struct{ turn, handoff []string }
@@ -166,7 +163,6 @@ func servicePhases() []string {
 func (t *Tally) tidy() {
 	t.Turns = tidied(t.Turns, outcomes, words().turn)
 	t.Handoffs = tidied(t.Handoffs, handoffStates, words().handoff)
-	maps.DeleteFunc(t.LockWaits, func(result string, _ uint64) bool { return word(result, lockResults) != result && result != other })
 	maps.DeleteFunc(t.Restarts, func(service string, _ uint64) bool { return !fsstate.PlainName(service) })
 	if len(t.Restarts) > maxServices {
 		t.Restarts = nil

@@ -50,8 +50,9 @@ func TestWhatAnEventCounts(t *testing.T) {
 		{"a handoff that stays as it is", fsstate.Event{Kind: "handoff", From: "running", To: "running", Reason: "cancel-asked"}, Tally{}},
 		{"a forged handoff", fsstate.Event{Kind: "handoff", To: "x", Reason: "y"}, Tally{Handoffs: map[string]map[string]uint64{other: {other: 1}}}},
 
-		{"a wait for a lock", fsstate.Event{Kind: "lock", To: "held", Millis: 250}, Tally{LockWaits: map[string]uint64{"held": 1}, LockMillis: 250}},
-		{"one that is forged", fsstate.Event{Kind: "lock", To: "?", Millis: -5}, Tally{LockWaits: map[string]uint64{other: 1}}},
+		{"a wait for a lock", fsstate.Event{Kind: "crashed", LockMillis: 250}, Tally{LockWaits: 1, LockMillis: 250}},
+		{"one that is forged", fsstate.Event{Kind: "x", LockMillis: 1 << 62}, Tally{LockWaits: 1, LockMillis: maxMillis}},
+		{"one below nothing", fsstate.Event{Kind: "x", LockMillis: -5}, Tally{}},
 	} {
 		var got Tally
 		got.count(tc.e, web)

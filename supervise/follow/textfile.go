@@ -150,10 +150,8 @@ func (x *exposition) counters(homes []gauges, s *state) {
 	each("handoffs_total", "counter", "Handoffs that have come into a state, by the reason.", func(profile string, t *Tally, _ gauges) {
 		pairs("handoffs_total", profile, "state", "reason", t.Handoffs)
 	})
-	each("lock_waits_total", "counter", "Waits for a lock of 100 ms or more, by how they ended.", func(profile string, t *Tally, _ gauges) {
-		for _, result := range lockResults {
-			x.sample("lock_waits_total", count(t.LockWaits[result]), "profile", profile, "result", result)
-		}
+	each("lock_waits_total", "counter", "Changes before which their writer had waited 100 ms or more for a lock.", func(profile string, t *Tally, _ gauges) {
+		x.sample("lock_waits_total", count(t.LockWaits), "profile", profile)
 	})
 	each("lock_wait_seconds_total", "counter", "The time that those waits took.", func(profile string, t *Tally, _ gauges) {
 		x.sample("lock_wait_seconds_total", seconds(t.LockMillis), "profile", profile)
