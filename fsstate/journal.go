@@ -39,6 +39,11 @@ type Event struct {
 	Reason   string    `json:"reason,omitempty"`
 	Code     *int      `json:"code,omitempty"`   // exit code, where there is one
 	Signal   int       `json:"signal,omitempty"` // signal that ended the process
+	// Millis is the time from the last proof of life, or the death, of a turn's run to its continuation, in milliseconds: in
+	// "launched" of a continuation, and never 0 there.
+	Millis int64 `json:"ms,omitempty"`
+	// LockMillis is how long its writer has waited for locks since its last event, in milliseconds, each wait of 100 or more.
+	LockMillis int64 `json:"lock_ms,omitempty"` // set by Journal
 }
 
 // Journal appends one line to the journal. Lines of several processes are whole and never mixed; a line that a killed
@@ -53,6 +58,7 @@ func (s *Store) Journal(e Event) error {
 		e.Time = time.Now()
 	}
 	e.Time = e.Time.UTC().Truncate(time.Millisecond)
+	e.LockMillis = s.waited.Swap(0)
 	for _, text := range []*string{&e.Kind, &e.Session, &e.Service, &e.Handoff, &e.Platform, &e.Agent, &e.Instance, &e.From, &e.To, &e.Reason} {
 		if len(*text) > maxText {
 			*text = (*text)[:maxText] // a cut rune becomes U+FFFD

@@ -128,7 +128,7 @@ func makeKey(d disk, dir string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.lockWait)
 	defer cancel()
 	line := make(chan struct{}, 1)
-	l, err := s.take(ctx, keyLock, line)
+	l, _, err := s.take(ctx, keyLock, line)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, &LockedError{Name: filepath.Join(dir, keyLock)}
 	}

@@ -111,9 +111,10 @@ func (q *queues) line(stripe byte) chan struct{} {
 
 func (s *Store) lockStripe(ctx context.Context, stripe byte, name, purpose string) (func(), error) {
 	file, line := stripeFile(stripe), s.queues.line(stripe)
-	l, err := s.take(ctx, file, line)
+	l, waited, err := s.take(ctx, file, line)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
+		s.noteWait(waited)
 		return nil, &LockedError{Name: name, Holder: s.holder(file)}
 	case errors.Is(err, context.Canceled):
 		return nil, fmt.Errorf("lock %s: %w", name, err)
@@ -121,33 +122,53 @@ func (s *Store) lockStripe(ctx context.Context, stripe byte, name, purpose strin
 		return nil, err
 	}
 	s.sign(file, purpose)
+	s.noteWait(waited)
 	return func() {
 		_ = l.Unlock()
 		<-line
 	}, nil
 }
 
+// toldWait is the shortest wait for a lock that is journalled: shorter ones are how locks work.
+const toldWait = 100 * time.Millisecond
+
+// noteWait remembers a wait that somebody may have noticed, for the next event: whoever waits and is refused then writes
+// nothing, not even that.
+func (s *Store) noteWait(waited time.Duration) {
+	if waited >= toldWait {
+		s.waited.Add(waited.Milliseconds())
+	}
+}
+
 // take gets our own process's turn, then the file's lock: at once where it is free, also when ctx ended before we came to
-// look (nobody may be said to hold what is free), else in the kernel's line.
-func (s *Store) take(ctx context.Context, file string, line chan struct{}) (*flock.Flock, error) {
+// look (nobody may be said to hold what is free), else in the kernel's line. A lock that is free costs no look at the
+// clock.
+func (s *Store) take(ctx context.Context, file string, line chan struct{}) (l *flock.Flock, waited time.Duration, err error) {
+	var began time.Time
 	select {
 	case line <- struct{}{}:
 	default:
+		began = time.Now()
 		select {
 		case line <- struct{}{}:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, time.Since(began), ctx.Err()
 		}
 	}
-	l, err := s.tryFile(file)
-	if err != nil {
+	if l, err = s.tryFile(file); err != nil {
 		<-line
-		return nil, err
+		return nil, 0, err
 	}
-	if l != nil {
-		return l, nil
+	if l == nil {
+		if began.IsZero() {
+			began = time.Now()
+		}
+		l, err = s.waitFile(ctx, file, line)
 	}
-	return s.waitFile(ctx, file, line)
+	if !began.IsZero() {
+		waited = time.Since(began)
+	}
+	return l, waited, err
 }
 
 // tryFile takes the lock if it is free: nil and no error when it is not.

@@ -265,3 +265,51 @@ func BenchmarkLock(b *testing.B) {
 		unlock()
 	}
 }
+
+func TestALongWaitForALockIsToldByTheNextEvent(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	next := func() int64 {
+		fatalIf(t, s.Journal(Event{Kind: "x"}))
+		var last Event
+		_, _, err := s.FollowJournal(JournalPosition{}, func(e Event) { last = e })
+		fatalIf(t, err)
+		return last.LockMillis
+	}
+	unlock, err := s.Lock(t.Context(), "a", "hold")
+	fatalIf(t, err)
+	if ms := next(); ms != 0 {
+		t.Errorf("a lock that was free: %d ms", ms)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*toldWait)
+	defer cancel()
+	if _, err := s.Lock(ctx, "a", "wait"); err == nil {
+		t.Fatal("locked")
+	}
+	events := 0
+	_, _, err = s.FollowJournal(JournalPosition{}, func(Event) { events++ })
+	fatalIf(t, err)
+	if events != 1 {
+		t.Errorf("a wait that ran out wrote something: %d events", events)
+	}
+	if ms := next(); ms < toldWait.Milliseconds() {
+		t.Errorf("a wait that ran out: %d ms", ms)
+	}
+	if ms := next(); ms != 0 {
+		t.Errorf("told twice: %d ms", ms)
+	}
+	time.AfterFunc(2*toldWait, unlock)
+	got, err := s.Lock(t.Context(), "a", "wait")
+	fatalIf(t, err)
+	got()
+	if ms := next(); ms < toldWait.Milliseconds() {
+		t.Errorf("a wait: %d ms", ms)
+	}
+}
+
+func fatalIf(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -25,6 +26,7 @@ type Store struct {
 	readOnly bool
 	lockWait time.Duration
 	queues   queues
+	waited   atomic.Int64 // for locks, in milliseconds, since the last event
 }
 
 // stateFolder is the name of our folder below a home.

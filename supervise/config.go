@@ -5,6 +5,7 @@ import (
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/follow"
 	"hermes-supervisor/supervise/handoff"
 	"hermes-supervisor/supervise/service"
 	"hermes-supervisor/supervise/turn"
@@ -20,6 +21,7 @@ type Config struct {
 	MaxConcurrent int
 	Stagger       time.Duration
 	Handoffs      Handoffs
+	Follow        follow.Config // metrics and notices
 }
 
 // Handoffs is what the configuration says of handoffs.

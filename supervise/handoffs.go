@@ -37,6 +37,7 @@ func (l *loop) handOver(ctx context.Context) {
 		}
 		plan := h.desk.Look(ctx, time.Now(), l.config.Handoffs.MaxConcurrent)
 		h.handing = plan.Busy
+		l.followHandoffs(h)
 		for _, c := range plan.Watch {
 			l.watchDelivery(ctx, h, c)
 		}

@@ -77,6 +77,10 @@ func (l *loop) openHome(ctx context.Context, at fsstate.Home) error {
 		room:   &turn.Room{Store: store, Key: l.Key, Settings: l.config.Turns, Agents: l.config.Agents, Log: l.Log},
 	}
 	h.desk = l.newDesk(h)
+	if at.Path == l.Root.Path {
+		l.follow(ctx, store)
+	}
+	l.follower.Load().Serve(store)
 	l.homes[at.Path] = h
 	h.instances = &memo[map[string][]string]{look: func() (map[string][]string, error) { return service.Instances(store) }}
 	if !l.HandoffsOnly {
@@ -126,6 +130,7 @@ func (l *loop) begin(ctx context.Context, h *home, spec service.Spec) {
 	r.Runner = service.New(shared, log)
 	h.runners[spec.Name] = r
 	l.startup.add(h.key(spec.Name))
+	l.followService(h, r)
 	l.logs.add(h.key(spec.Name), log, spec.LogBound)
 	r.Wanted = foreground
 	go func() {
@@ -153,6 +158,7 @@ func (l *loop) shelter(ctx context.Context, h *home, spec service.Spec, backend 
 
 // moved journals a change of phase and passes it on.
 func (l *loop) moved(h *home, spec service.Spec, s phase.State) {
+	l.follower.Load().Service(h.Home, spec.Name, s.Phase.String())
 	e := fsstate.Event{Time: time.Now(), Kind: "service", Service: spec.Name, To: s.Phase.String(), Reason: string(s.Reason)}
 	if s.Last != nil && s.Last.Observed && s.Phase != phase.Running && (s.Phase != phase.Starting || s.Reason == phase.ReasonRestarted) {
 		e.Code, e.Signal = &s.Last.Code, s.Last.Signal
@@ -205,6 +211,7 @@ func (l *loop) letGo(h *home) {
 	}
 	l.Host.Watch().Remove(h.store.Path(fsstate.Handoffs, ""), l.deliveries.wake)
 	h.desk.Close()
+	l.follower.Load().Leave(h.store)
 	_ = errors.Join(h.witness.Close(), h.store.Close())
 	l.profiles = time.Time{}
 	l.wakeUp()

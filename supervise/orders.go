@@ -131,6 +131,7 @@ func (l *loop) reload(ctx context.Context, restart bool) error {
 		wanted[h] = specs
 	}
 	l.config = config
+	l.refollow(ctx)
 	var done []string
 	for h, plan := range plans {
 		h.room.Settings, h.room.Agents, h.specs = config.Turns, config.Agents, wanted[h]

@@ -62,6 +62,7 @@ func (l *loop) recoverTurns(ctx context.Context) {
 		}
 		views, bad := h.room.List() //nolint:contextcheck // it waits for little, and not for long
 		h.busy = len(views) > 0 || len(bad) > 0
+		l.followTurns(h, views)
 		for _, err := range bad {
 			if text := err.Error(); l.turns.failed[h.Path] != text {
 				l.turns.failed[h.Path] = text

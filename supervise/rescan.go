@@ -98,6 +98,7 @@ func (l *loop) rescan(ctx context.Context) {
 		l.recoverTurns(ctx)
 		l.handOver(ctx)
 	}
+	l.follower.Load().Tick()
 }
 
 // sweep removes what nobody needs any more, beside the loop.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy/phase"
+	"hermes-supervisor/supervise/follow"
 	"hermes-supervisor/supervise/process"
 	"hermes-supervisor/supervise/service"
 )
@@ -45,6 +47,7 @@ type Supervisor struct {
 	Heartbeat    time.Duration // of Alive, 0: never
 	Alive        func()        // the loop turns; without regard to Heartbeat also each time that a home has been opened
 	Stopping     func()        // an ordered stop has begun
+	Version      string        // of the program, for the metrics
 }
 
 // loop is one Run of a Supervisor: what only its goroutine touches.
@@ -66,7 +69,8 @@ type loop struct {
 	keepers                      map[string]*keeper
 	turns                        recovery
 	deliveries                   deliveries
-	profiles                     time.Time // when the folder of profiles was changed, as seen at the last rescan
+	follower                     atomic.Pointer[follow.Follower] // nil: nothing is followed; runners tell it too
+	profiles                     time.Time                       // when the folder of profiles was changed, as seen at the last rescan
 	rootWatched, profilesWatched bool
 	lost                         uint64 // watches that had ended by themselves when they were last set again
 	stopping                     bool
@@ -103,6 +107,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	l.stopPrinting = func() {}
 	go l.logs.run(ctx)
 	defer l.close()
+	defer func() { l.follower.Load().Stop() }()
 	defer func() { l.stopPrinting(); l.printed.Wait() }()
 	if err := l.openHomes(ctx); err != nil {
 		return err
@@ -218,6 +223,7 @@ func (l *loop) interval() time.Duration {
 // one has died by then.
 func (l *loop) retire(e ended) {
 	delete(e.home.runners, e.name)
+	l.follower.Load().Service(e.home.Home, e.name, "")
 	l.letGo(e.home)
 	key := e.home.key(e.name)
 	said := l.refused[key] != nil

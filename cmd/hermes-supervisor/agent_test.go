@@ -44,6 +44,7 @@ var steps = map[string]struct {
 	"await": {1, stepAwait}, // FILE exists
 	"hang":  {0, stepHang},  // until something ends it
 	"exit":  {1, stepExit},  // CODE
+	"fails": {2, stepFails}, // FILE N: exit 1 the first N times, which FILE counts
 	"kill":  {1, stepKill},  // KILL or TERM to itself
 	"call":  {1, stepCall},  // COMMAND LINE of hermes-supervisor, PID standing for the agent's own
 	"hook":  {2, stepHook},  // AGENT EVENT: as an agent runs its hook; the event with Go escapes
@@ -103,6 +104,21 @@ func stepLog(args []string) error {
 	}
 	_, err = fmt.Fprintf(f, "attempt %s\n", os.Getenv(turn.AttemptVar))
 	return errors.Join(err, f.Close())
+}
+
+func stepFails(args []string) error {
+	if err := stepLog(args); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	times, err := strconv.Atoi(args[1])
+	if err == nil && strings.Count(string(text), "\n") <= times {
+		os.Exit(1)
+	}
+	return err
 }
 
 func stepCat([]string) error {

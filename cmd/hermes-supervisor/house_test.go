@@ -16,14 +16,14 @@ const module = "hermes-supervisor"
 // mayImport is the drawing of DESIGN.md ("The house"): for each room, what of ours it may import. Imports point down;
 // rooms on one floor do not know each other unless it is said here.
 var mayImport = map[string][]string{
-	"cmd/hermes-supervisor":         {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/wrap", "supervise", "supervise/handoff", "policy/queue", "supervise/service", "supervise/health", "supervise/output", "policy/phase", "supervise/serve", "supervise/turn", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy", "cmd/hermes-supervisor/manager", "cmd/hermes-supervisor/doctor"},
+	"cmd/hermes-supervisor":         {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/wrap", "supervise", "supervise/handoff", "policy/queue", "supervise/service", "supervise/health", "supervise/output", "policy/phase", "supervise/serve", "supervise/turn", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy", "cmd/hermes-supervisor/manager", "cmd/hermes-supervisor/doctor", "supervise/follow"},
 	"cmd/hermes-supervisor/agents":  {},
 	"cmd/hermes-supervisor/hooks":   {"cmd/hermes-supervisor/config", "fsstate"},
 	"cmd/hermes-supervisor/doctor":  {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/manager", "supervise/handoff", "supervise/service", "supervise/turn", "fsstate", "fsstate/ident", "policy", "policy/phase", "policy/queue"},
 	"cmd/hermes-supervisor/manager": {"cmd/hermes-supervisor/config", "fsstate"},
 	"cmd/hermes-supervisor/wrap":    {"cmd/hermes-supervisor/config"},
 	"cmd/hermes-supervisor/config":  {"cmd/hermes-supervisor/agents", "fsstate"}, // which names can be file names
-	"supervise":                     {"supervise/handoff", "supervise/turn", "supervise/service", "supervise/output", "supervise/process", "fsstate", "fsstate/hermes", "fsstate/ident", "policy", "policy/phase"},
+	"supervise":                     {"supervise/handoff", "supervise/turn", "supervise/service", "supervise/output", "supervise/process", "fsstate", "fsstate/hermes", "fsstate/ident", "policy", "policy/phase", "supervise/follow", "policy/queue"},
 	"supervise/service":             {"supervise/output", "supervise/health", "supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "policy/phase", "supervise/awake"},
 	"supervise/serve":               {"supervise/service", "fsstate", "fsstate/ident", "policy/phase", "supervise/awake"},
 	"supervise/turn":                {"supervise/process", "fsstate", "fsstate/fault", "fsstate/ident", "fsstate/hermes", "policy", "supervise/awake"},
@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 	"scripts/real-agents":           {"scripts/bench", "scripts/mockmodel"},
 	"supervise/awake":               {},
 	"scripts/desktop":               {},
+	"supervise/follow":              {"supervise/process", "fsstate", "fsstate/ident", "policy", "policy/phase", "policy/queue"},
 }
 
 // policyMayNot are the things that would let a decision depend on something that it was not handed.

@@ -26,12 +26,24 @@ const (
 // are begun again; from then on there must be none.
 func TestRunMakesNoSystemCallWhileNothingHappens(t *testing.T) {
 	t.Parallel()
+	t.Run("alone", func(t *testing.T) {
+		t.Parallel()
+		standsStillWith(t, "")
+	})
+	t.Run("with metrics and notices", func(t *testing.T) {
+		t.Parallel()
+		standsStillWith(t, "[metrics]\ntextfile = '"+filepath.Join(t.TempDir(), "m.prom")+"'\n[notify]\ncommand = ['/bin/cat']\n")
+	})
+}
+
+func standsStillWith(t *testing.T, more string) {
+	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skipf("strace is needed: %v", err)
 	}
 	dir := t.TempDir()
 	config := filepath.Join(dir, "hermes.toml")
-	err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(config, []byte(`
+	err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(config, []byte(more+`
 [[service]]
 name = "first"
 command = ["/bin/sleep", "300"]

@@ -18,6 +18,7 @@ import (
 	"hermes-supervisor/policy"
 	"hermes-supervisor/policy/phase"
 	"hermes-supervisor/supervise"
+	"hermes-supervisor/supervise/follow"
 	"hermes-supervisor/supervise/handoff"
 	"hermes-supervisor/supervise/output"
 	"hermes-supervisor/supervise/process"
@@ -178,6 +179,7 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 			return append(a.again(self, source, home), "handoff", "deliver", "--by="+handoff.ByRun, id)
 		},
 		HandoffsOnly: own.handoffsOnly,
+		Version:      buildOf().Version,
 		Up:           tell.ready,
 		Alive:        tell.alive,
 		Heartbeat:    tell.watchdog(),
@@ -241,7 +243,19 @@ func (a *app) supervised(cfg config.Config, own ownService) supervise.Config {
 		},
 		MaxConcurrent: cfg.AutoContinue.MaxConcurrent,
 		Stagger:       time.Duration(cfg.AutoContinue.Stagger),
+		Follow:        followOf(cfg),
 	}
+}
+
+// followOf is what metrics and notices are written of. What services are given as a secret, the command is not.
+func followOf(cfg config.Config) follow.Config {
+	n := follow.Notify{Command: cfg.Notify.Command, Events: cfg.Notify.Events, Rate: cfg.Notify.Rate, Timeout: time.Duration(cfg.Notify.Timeout)}
+	for _, s := range cfg.Services {
+		if s.SecretEnv != "" {
+			n.Unset = append(n.Unset, s.SecretEnv)
+		}
+	}
+	return follow.Config{Textfile: cfg.Metrics.Textfile, Notify: n}
 }
 
 func settingsOf(cfg config.Config) policy.Settings {

@@ -55,6 +55,9 @@ func TestScripts(t *testing.T) {
 			"waithandoff": waitHandoff,
 			"killhandoff": killHandoff,
 			"jsonvar":     varJSON,
+
+			"waitmetric": waitMetric,
+			"waittold":   waitTold,
 		}),
 	})
 }

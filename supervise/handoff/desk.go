@@ -165,6 +165,9 @@ func (d *Desk) Look(ctx context.Context, now time.Time, home int) Plan {
 	return p
 }
 
+// Open counts the open handoffs as they were at the last Look.
+func (d *Desk) Open() (pending, running int) { return len(d.waiting), len(d.running) }
+
 func (p *Plan) lookAt(at time.Time) {
 	if p.Next.IsZero() || at.Before(p.Next) {
 		p.Next = at

@@ -128,8 +128,17 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 		j.Say("the agent cannot be let run: %v", err)
 		_ = r.child.Signal(syscall.SIGKILL) // its end is then seen like any other
 	}
-	j.Room.note(t, "launched", fsstate.PhaseIntended, "", nil)
+	j.Room.tell(t, fsstate.Event{Kind: "launched", From: fsstate.PhaseIntended, Millis: j.age(t)})
 	return r, nil
+}
+
+// age is how long ago the run died, or was last seen, that a continuation goes on with, in milliseconds: 0 where there is
+// none. The same attempt once more is none.
+func (j *job) age(t *fsstate.Turn) int64 {
+	if t.Attempts == 0 || t.Fresh || j.died.IsZero() {
+		return 0
+	}
+	return max(t.LaunchedAt.Sub(j.died).Milliseconds(), 1) // the clock may have been set back
 }
 
 func (j *job) follow(ctx context.Context, t *fsstate.Turn, r *run) {
@@ -154,6 +163,10 @@ func (j *job) relaunch(ctx context.Context, t *fsstate.Turn, unopened bool) erro
 // again is relaunch of a run that may be a fresh one, which resumes nothing.
 func (j *job) again(ctx context.Context, t *fsstate.Turn, unopened, fresh bool) error {
 	old := *t
+	j.died = lastProof(t)
+	if t.Crash != nil {
+		j.died = t.Crash.At
+	}
 	t.Attempts++
 	t.Fresh = fresh
 	t.Keeper, t.Verified, t.ContinuedBy = j.self, true, j.Request.ContinuedBy

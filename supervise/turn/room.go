@@ -65,10 +65,13 @@ func (r *Room) setAside(file string, broken error) error {
 // note writes one line to the journal. The journal tells what happened; it decides nothing, so a line that cannot be
 // written (full disk) stops nothing.
 func (r *Room) note(t *fsstate.Turn, kind, from, reason string, code *int) {
-	e := fsstate.Event{
-		Time: time.Now().UTC(), Kind: kind, Session: t.Session, Instance: t.Owner.Instance, PID: t.Owner.PID,
-		Attempt: t.Attempts, From: from, To: t.Phase, Reason: reason, Code: code,
-	}
+	r.tell(t, fsstate.Event{Kind: kind, From: from, Reason: reason, Code: code})
+}
+
+// tell is note of an event that has more to say.
+func (r *Room) tell(t *fsstate.Turn, e fsstate.Event) {
+	e.Time, e.Session, e.Agent, e.Instance, e.PID = time.Now().UTC(), t.Session, t.Agent, t.Owner.Instance, t.Owner.PID
+	e.Attempt, e.To = t.Attempts, t.Phase
 	if err := r.Store.Journal(e); err != nil {
 		r.log().Warn("journal not written", "error", err.Error())
 	}

@@ -26,6 +26,10 @@ type Config struct {
 	Agents map[string]Agent `toml:"agent"`
 	// Handoff is the table [handoff], with the platforms that sessions can be handed to.
 	Handoff Handoff `toml:"handoff"`
+	// Metrics is the table [metrics].
+	Metrics Metrics `toml:"metrics"`
+	// Notify is the table [notify].
+	Notify Notify `toml:"notify"`
 }
 
 // AutoContinue says when an interrupted turn is continued without a person. The defaults are Hermes's own.
@@ -125,6 +129,7 @@ func defaults(path string) Config {
 		Restart: defaultRestart(),
 		Agents:  map[string]Agent{},
 		Handoff: defaultHandoff(),
+		Notify:  defaultNotify(),
 	}
 }
 

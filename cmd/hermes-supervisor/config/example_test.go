@@ -42,6 +42,12 @@ func TestTheExampleLoadsAndStatesTheDefaults(t *testing.T) {
 	if diff := cmp.Diff(defaults("").Handoff, c.Handoff); diff != "" {
 		t.Errorf("not the defaults: %s", diff)
 	}
+	if diff := cmp.Diff(defaults("").Metrics, c.Metrics); diff != "" {
+		t.Errorf("not the defaults: %s", diff)
+	}
+	if diff := cmp.Diff(defaults("").Notify, c.Notify); diff != "" {
+		t.Errorf("not the defaults: %s", diff)
+	}
 	if len(c.Services) > 0 {
 		t.Errorf("whoever copies it has a service that nobody asked for: %+v", c.Services)
 	}
@@ -86,6 +92,8 @@ func TestTheExampleStatesEveryKey(t *testing.T) {
 		{"[agent.codex]", Agent{}, "command end_event error_event"},
 		{"[agent.codex.hooks]", Hooks{}, ""},
 		{"[agent.codex.wrap]", Wrap{}, ""},
+		{"[metrics]", Metrics{}, ""},
+		{"[notify]", Notify{}, "events rate timeout"},
 		{"[handoff]", Handoff{}, all},
 		{"[handoff.platform.telegram]", Platform{}, ""},
 	} {
@@ -159,6 +167,8 @@ func TestTheExampleLoadsWithEveryKeySwitchedOn(t *testing.T) {
 	statesDefaults(t, *defaultReady(), *s.Ready, "File", "Match", "TCP", "HTTP", "Status")
 	statesDefaults(t, *defaultHealth(), *s.Health, "TCP", "HTTP", "Status")
 	statesDefaults(t, Platform{Timeout: Duration(15 * time.Minute)}, c.Handoff.Platforms["telegram"], "Session", "Agent", "External")
+	statesDefaults(t, Metrics{}, c.Metrics)
+	statesDefaults(t, defaultNotify(), c.Notify)
 	if s.Restart.Policy == c.Restart.Policy {
 		t.Error("the example of [service.restart] changes nothing")
 	}

@@ -62,8 +62,12 @@ func decode(path, text string, around *surroundings) (Config, error) {
 			err = doc.agents(at, value, c.Agents, preset)
 		case "handoff":
 			err = doc.handoff(at, value, &c.Handoff)
+		case "metrics":
+			err = doc.metrics(at, value, &c.Metrics)
+		case "notify":
+			err = doc.notify(at, value, &c.Notify)
 		default:
-			err = doc.unknown(at, value, []string{"agent", "auto_continue", "handoff", "restart", "service"})
+			err = doc.unknown(at, value, []string{"agent", "auto_continue", "handoff", "metrics", "notify", "restart", "service"})
 		}
 		if err != nil {
 			return Config{}, err

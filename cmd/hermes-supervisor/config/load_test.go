@@ -153,9 +153,12 @@ func TestAnEmptyFileIsTheDefaults(t *testing.T) {
 		Handoff: Handoff{
 			MaxConcurrent: 3, Drain: Wait(30 * time.Second), Retention: Duration(168 * time.Hour), Platforms: map[string]Platform{},
 		},
+		Notify: Notify{
+			Events: []string{"gave-up", "parked", "crash-loop", "continued"}, Rate: 6, Timeout: Duration(10 * time.Second),
+		},
 	}
 	for name, text := range map[string]string{
-		"empty": "", "comments": "# nothing\n\n", "empty tables": "[auto_continue]\n[restart]\n[agent]\n[handoff.platform]\n", "byte order mark": "\xef\xbb\xbf",
+		"empty": "", "comments": "# nothing\n\n", "empty tables": "[auto_continue]\n[restart]\n[agent]\n[handoff.platform]\n[metrics]\n[notify]\n", "byte order mark": "\xef\xbb\xbf",
 	} {
 		c, err := decode("f", text, nil)
 		if err != nil {
@@ -215,6 +218,7 @@ concluded_exit = [130]
 		},
 		Restart: defaultRestart(),
 		Handoff: defaultHandoff(),
+		Notify:  defaultNotify(),
 		Agents: map[string]Agent{
 			"dotted": {Command: []string{"/opt/dotted"}, StopSignal: "TERM", StopScope: ScopeGroup},
 			"0-all_keys": {

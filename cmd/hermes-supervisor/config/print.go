@@ -34,7 +34,9 @@ func (c Config) TOML() (string, error) {
 	if err := add(struct {
 		AutoContinue AutoContinue `toml:"auto_continue"`
 		Restart      Restart      `toml:"restart"`
-	}{c.AutoContinue, c.Restart}); err != nil {
+		Metrics      Metrics      `toml:"metrics"`
+		Notify       Notify       `toml:"notify"`
+	}{c.AutoContinue, c.Restart, c.Metrics.asWritten(), c.Notify.asWritten()}); err != nil {
 		return "", fmt.Errorf("write the configuration as TOML: %w", err)
 	}
 	for _, s := range c.Services {

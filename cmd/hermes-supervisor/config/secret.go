@@ -37,6 +37,7 @@ func (c Config) WithoutSecrets() Config {
 		}
 		c.Services[i] = s
 	}
+	c.Notify.Command = maskArgv(c.Notify.Command)
 	c.Agents = maps.Clone(c.Agents)
 	for name, a := range c.Agents {
 		a.Command, a.Resume, a.Args, a.Env = maskArgv(a.Command), maskArgv(a.Resume), maskArgv(a.Args), maskEnv(a.Env)

@@ -1,0 +1,127 @@
+package follow
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/supervise/process"
+)
+
+// Bounds of a command that is told something.
+const (
+	maxSaidLine = 300
+	maxSaid     = 2 << 10                // of its output, for the log
+	saidWait    = 100 * time.Millisecond // for output after its end
+	endTimeout  = 5 * time.Second        // for its tree to end
+)
+
+// tell runs the command with a notice on its stdin and returns when nothing of it is left. The error says in one line what
+// went wrong, with the last of what the command printed.
+func (f *Follower) tell(ctx context.Context, n Notify, notice Notice) error {
+	data, err := json.Marshal(notice)
+	if err != nil {
+		return err
+	}
+	in, input, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	output, out, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, in.Close(), input.Close())
+	}
+	instance := ident.NewInstance()
+	child, err := f.Host.Start(process.Spec{
+		Argv: n.Command, Dir: "/", Env: environment(os.Environ(), n.Unset, instance), Stdin: in, Stdout: out, Stderr: out,
+	})
+	_, _ = in.Close(), out.Close()
+	defer output.Close() //nolint:errcheck // a pipe; what still writes into it finds nobody
+	if err != nil {
+		_ = input.Close()
+		return err
+	}
+	tree := process.Tree{Instance: instance, Leader: ident.Launched(child.PID(), ident.Unlaunched(f.Self, instance)), Host: f.Host}
+	go func() { // a command that does not read it must not hold us up: its end, or the limit, ends this
+		_, _ = input.Write(append(data, '\n'))
+		_ = input.Close()
+	}()
+	said := make(chan string, 1)
+	go func() { said <- lastOf(output) }()
+	if err := child.Resume(); err != nil {
+		_ = tree.End(ctx, process.KillLadder())
+		return err
+	}
+	late := time.NewTimer(n.Timeout)
+	defer late.Stop()
+	var why string
+	select {
+	case <-child.Done():
+	case <-late.C:
+		why = fmt.Sprintf("took longer than %s and was ended", n.Timeout)
+	case <-ctx.Done():
+		why = "was ended by the stop of run"
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	ladder := process.KillLadder()
+	if ctx.Err() != nil {
+		ladder = ladder[len(ladder)-1:] // nobody waits for it any more
+	}
+	left := tree.End(ending, ladder)
+	exit := child.Exit()
+	switch {
+	case why != "":
+	case exit.Code != 0 || exit.Signaled:
+		why = exit.String()
+	case left != nil:
+		return left
+	default:
+		return nil
+	}
+	select {
+	case text := <-said:
+		if text != "" {
+			why += ": " + text
+		}
+	case <-time.After(saidWait):
+	}
+	return fmt.Errorf("%s: %s", n.Command[0], why)
+}
+
+// environment is what the command gets: ours, without what concerns only the supervisor: the service manager's variables, our
+// own, and the secrets that services are given.
+func environment(base, secrets []string, instance string) []string {
+	unset := slices.Clone(secrets)
+	for _, kv := range base {
+		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "HERMES_SUPERVISOR_") {
+			unset = append(unset, name)
+		}
+	}
+	return process.ChildEnv(base, map[string]string{ident.InstanceVar: instance}, unset...)
+}
+
+// lastOf reads to the end and returns the last line, printable and short.
+func lastOf(r io.Reader) string {
+	var last []byte
+	buf := make([]byte, maxSaid)
+	for {
+		n, err := r.Read(buf)
+		last = append(last, buf[:n]...)
+		last = last[max(len(last)-maxSaid, 0):]
+		if err != nil {
+			break
+		}
+	}
+	last = bytes.TrimSpace(last)
+	last = last[bytes.LastIndexByte(last, '\n')+1:]
+	return cut(oneLine(string(last)), maxSaidLine)
+}

@@ -1,0 +1,417 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/supervise/process"
+)
+
+// Config is what the configuration says.
+type Config struct {
+	Textfile string // path of the file of metrics; "": none
+	Notify   Notify
+}
+
+// Notify is the command that is told events.
+type Notify struct {
+	Command []string // empty: nobody is told
+	Events  []string // of Events
+	Rate    int      // at most so many in a minute
+	Timeout time.Duration
+	Unset   []string // variables that it does not get, beside those of ours and of the service manager
+}
+
+// Wanted tells whether there is anything to follow for.
+func (c Config) Wanted() bool { return c.Textfile != "" || len(c.Notify.Command) > 0 }
+
+// Follower follows the homes of one supervisor. Its methods cost the caller no wait, and do nothing where it is nil.
+type Follower struct {
+	Host    *process.Host
+	Self    ident.Ident
+	Store   *fsstate.Store // of the root home, where the state lies
+	Log     *slog.Logger
+	Version string
+
+	mu     sync.Mutex
+	config Config
+	homes  map[string]*served // by path
+	wake   chan struct{}
+	ticked bool // the file is to be written although nothing has changed
+
+	stop  chan struct{}
+	ended chan struct{}
+	kill  context.CancelFunc
+}
+
+// served is what the loop has said of a home.
+type served struct {
+	gauges
+
+	home  fsstate.Home
+	store *fsstate.Store
+	known map[string]bool // services that have been run here since the start: what they did last is read after they ended
+}
+
+// lease is what one supervisor of a root home holds while it follows.
+const lease = "follow"
+
+// pace is the least time between two looks, so that a flood of events costs little.
+const pace = 200 * time.Millisecond
+
+// Start begins to follow, in goroutines of its own, until Stop.
+func (f *Follower) Start(ctx context.Context, c Config) {
+	f.config, f.homes = c, map[string]*served{}
+	f.wake, f.stop, f.ended = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	ctx, f.kill = context.WithCancel(context.WithoutCancel(ctx))
+	since := time.Now() // what happens from here on is told, whenever the first look is
+	go func() {
+		defer close(f.ended)
+		f.run(ctx, since)
+	}()
+}
+
+// How long an ordered stop waits for a command that runs, and then for everything.
+const (
+	stopPatience = 2 * time.Second
+	stopLimit    = 4 * time.Second
+)
+
+// Stop ends following: what has happened is counted, a command that runs may finish for two seconds, and what is pending
+// waits for the next supervisor. It returns after four at most, whatever hangs.
+func (f *Follower) Stop() {
+	if f == nil {
+		return
+	}
+	close(f.stop)
+	patience := time.AfterFunc(stopPatience, f.kill)
+	defer patience.Stop()
+	select {
+	case <-f.ended:
+	case <-time.After(stopLimit):
+		f.Log.Warn("metrics and notices not finished")
+	}
+	f.kill()
+}
+
+// Configure gives it another configuration.
+func (f *Follower) Configure(c Config) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	f.config, f.ticked = c, true
+	f.mu.Unlock()
+	f.nudge()
+}
+
+// Serve says that a home is served. A change of its journal wakes the follower, where that can be had; Tick does anyway.
+func (f *Follower) Serve(store *fsstate.Store) {
+	if f == nil {
+		return
+	}
+	h := store.Home()
+	f.mu.Lock()
+	f.homes[h.Path] = &served{home: h, store: store, known: map[string]bool{}, gauges: gauges{profile: h.Profile, services: map[string]string{}}}
+	f.mu.Unlock()
+	f.watch(store)
+	f.nudge()
+}
+
+func (f *Follower) watch(store *fsstate.Store) {
+	f.Host.Watch().Add(store.Path("", ""), fsstate.JournalFile, f.wake)
+}
+
+// Leave says that a home is served no more.
+func (f *Follower) Leave(store *fsstate.Store) {
+	if f == nil {
+		return
+	}
+	f.Host.Watch().Remove(store.Path("", ""), f.wake)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.homes, store.Home().Path)
+}
+
+// Service says in which phase a service is; "": it is not run here any more.
+func (f *Follower) Service(home fsstate.Home, name, phase string) {
+	f.change(home, func(h *served) {
+		if h.services[name] = phase; phase == "" {
+			delete(h.services, name)
+			return
+		}
+		h.known[name] = true
+	})
+}
+
+// Turns says how many turns are open in a home, by phase.
+func (f *Follower) Turns(home fsstate.Home, open map[string]int) {
+	f.change(home, func(h *served) { h.turns = open })
+}
+
+// Handoffs says how many handoffs are open in a home, by state.
+func (f *Follower) Handoffs(home fsstate.Home, open map[string]int) {
+	f.change(home, func(h *served) { h.handoffs = open })
+}
+
+// change changes what is known of a home. It wakes nobody: what changes is journalled, which does.
+func (f *Follower) change(home fsstate.Home, change func(h *served)) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if h := f.homes[home.Path]; h != nil {
+		change(h)
+	}
+}
+
+// Tick is the rescan: everything is looked at, and the file of metrics written.
+func (f *Follower) Tick() {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	f.ticked = true
+	stores := make([]*fsstate.Store, 0, len(f.homes))
+	for _, h := range f.homes {
+		stores = append(stores, h.store)
+	}
+	f.mu.Unlock()
+	for _, store := range stores {
+		f.watch(store)
+	}
+	f.nudge()
+}
+
+func (f *Follower) nudge() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// look is what one look works with.
+type look struct {
+	config Config
+	homes  []served
+	tick   bool
+}
+
+func (f *Follower) snapshot() look {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := look{config: f.config, tick: f.ticked}
+	f.ticked = false
+	for _, path := range slices.Sorted(maps.Keys(f.homes)) {
+		h := *f.homes[path]
+		h.services, h.known = maps.Clone(h.services), maps.Clone(h.known)
+		l.homes = append(l.homes, h)
+	}
+	return l
+}
+
+// run is the follower's own goroutine. Only it touches the session.
+func (f *Follower) run(ctx context.Context, since time.Time) {
+	s := &session{Follower: f, said: map[string]string{}, since: since}
+	defer s.close()
+	next := time.NewTimer(0)
+	defer next.Stop()
+	due := true
+	for {
+		select {
+		case <-f.stop:
+			s.finish(ctx)
+			return
+		case <-f.wake:
+			if !due {
+				due = true
+				next.Reset(pace)
+			}
+		case <-next.C:
+			due = false
+			s.look(ctx, true)
+		case err := <-s.over:
+			s.told(err)
+			s.look(ctx, true)
+		}
+	}
+}
+
+// session is one run of a follower.
+type session struct {
+	*Follower
+
+	since    time.Time
+	state    *state // nil until the lease is held
+	release  func()
+	textfile string            // that is being written
+	over     chan error        // of the command that runs; nil: none does
+	said     map[string]string // faults, as they were last reported
+	settled  bool              // a notice was, since the file of metrics was written
+}
+
+func (s *session) close() {
+	if s.release != nil {
+		s.release()
+	}
+}
+
+// say reports a fault once, for as long as it stays the same; nil ends it.
+func (s *session) say(what, about string, err error) {
+	key := what + "\x00" + about
+	if err == nil {
+		delete(s.said, key)
+		return
+	}
+	if text := err.Error(); s.said[key] != text {
+		s.said[key] = text
+		attrs := []any{"what", what, "error", text}
+		if about != "" {
+			attrs = append(attrs, "about", about)
+		}
+		s.Log.Warn("metrics and notices", attrs...)
+	}
+}
+
+// open takes the lease and reads the state. Another supervisor of this home may have it: then that one follows.
+func (s *session) open() bool {
+	if s.state != nil {
+		return true
+	}
+	if s.release == nil {
+		release, held, err := s.Store.TryLease(lease)
+		if err == nil && !held {
+			err = errors.New("another run of this home writes them")
+		}
+		s.say("metrics and notices left alone", s.Store.Home().Path, err)
+		if err != nil {
+			return false
+		}
+		s.release = release
+	}
+	state, err := load(s.Store, s.since)
+	s.say("counts of metrics not read", s.Store.Path("", StateFile), err)
+	s.state = state
+	return state != nil
+}
+
+// look reads what is new, keeps it, writes the file and begins to tell what is pending; begin is false in a stop.
+func (s *session) look(ctx context.Context, begin bool) {
+	l := s.snapshot()
+	if !s.open() {
+		return
+	}
+	now := time.Now()
+	changed := false
+	for _, h := range l.homes {
+		changed = s.read(h, l.config.Notify, now) || changed
+	}
+	for len(s.state.Pending) > 0 && s.over == nil && (now.Sub(s.state.Pending[0].Time) > MaxAge || len(l.config.Notify.Command) == 0) {
+		s.state.settle(Expired)
+		changed = true
+	}
+	if changed {
+		s.keep()
+	}
+	s.write(l, changed, true, now)
+	if begin && s.over == nil && len(s.state.Pending) > 0 {
+		s.begin(ctx, l.config.Notify)
+	}
+}
+
+func (s *session) keep() {
+	s.say("counts of metrics not kept", s.Store.Path("", StateFile), s.state.save(s.Store))
+}
+
+// read takes what is new in one home's journal, and tells whether there was anything.
+func (s *session) read(h served, n Notify, now time.Time) bool {
+	p := s.state.at(h.profile)
+	known := func(service string) bool { return h.known[service] }
+	events := uint64(0)
+	position, skipped, err := h.store.FollowJournal(p.Position, func(e fsstate.Event) {
+		if events++; e.Time.Before(s.state.Since) {
+			return
+		}
+		p.Tally.count(e, known)
+		told := notice(e, h.home, known, p.Looping)
+		if told != nil && len(n.Command) > 0 && slices.Contains(n.Events, told.Event) {
+			s.state.take(told, n.Rate, now)
+		}
+	})
+	if errors.Is(err, fs.ErrClosed) { // its profile was deleted
+		err = nil
+	}
+	s.say("journal not followed", h.home.Path, err)
+	p.Position = position
+	p.Tally.Skipped += skipped
+	return events > 0 || skipped > 0
+}
+
+// write brings the file of metrics up to date: where something has changed, at a tick, and at the stop.
+func (s *session) write(l look, changed, up bool, now time.Time) {
+	if s.textfile != l.config.Textfile {
+		if s.textfile != "" {
+			s.say("file of metrics not removed", s.textfile, removeTextfile(s.textfile))
+		}
+		if s.textfile = l.config.Textfile; s.textfile != "" {
+			removeLeftovers(s.textfile, now)
+		}
+		changed = true
+	}
+	if s.textfile == "" || !changed && !s.settled && !l.tick && up {
+		return
+	}
+	s.settled = false
+	homes := make([]gauges, 0, len(l.homes))
+	for _, h := range l.homes {
+		homes = append(homes, h.gauges)
+	}
+	s.say("metrics not written", s.textfile, writeTextfile(s.textfile, render(s.Version, up, now, homes, s.state)))
+}
+
+// begin runs the command with the first pending notice.
+func (s *session) begin(ctx context.Context, n Notify) {
+	over, first := make(chan error, 1), s.state.Pending[0]
+	s.over, s.state.Begun = over, true
+	s.keep()
+	go func() { over <- s.tell(ctx, n, first) }()
+}
+
+// told settles the notice whose command has ended. It is tried once: whether to try again is the command's business.
+func (s *session) told(err error) {
+	s.over = nil
+	result := Delivered
+	if err != nil {
+		result = Failed
+	}
+	s.state.settle(result)
+	s.settled = true
+	s.keep()
+	s.say("notice not delivered", "", err)
+}
+
+// finish is the ordered stop.
+func (s *session) finish(ctx context.Context) {
+	s.look(ctx, false)
+	if s.state == nil {
+		return
+	}
+	if s.over != nil {
+		if err := <-s.over; ctx.Err() == nil {
+			s.told(err)
+		} else { // it was cut, and is told by the next supervisor
+			s.state.Begun = false
+			s.keep()
+		}
+	}
+	s.write(s.snapshot(), true, false, time.Now())
+}
