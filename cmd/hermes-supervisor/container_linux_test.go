@@ -209,8 +209,8 @@ cwd = %q
 `, at("prompts"), at("attempts"), at("go"), data))
 
 	c := startContainer(t, data, config)
-	c.healthy("hermes-supervisor", "status")
-	c.healthy("hermes-supervisor", "status")
+	c.healthy("hermes-supervisor", "status", "--health")
+	c.healthy("hermes-supervisor", "status", "--health=ready")
 	info, err := os.Stat(at("user/.config/hermes-supervisor/hermes.toml"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the configuration: %v, %v", info, err)
@@ -255,7 +255,7 @@ cwd = %q
 	}
 
 	// SIGTERM, as every orchestrator stops: in order, exit code 0, and nothing is left.
-	c.healthy("hermes-supervisor", "status")
+	c.healthy("hermes-supervisor", "status", "--health=ready")
 	pids = c.members()
 	if err := unix.Kill(c.init, unix.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hermes-supervisor/cmd/hermes-supervisor/agents"
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy"
@@ -25,11 +27,13 @@ import (
 func (a *app) runCommand() *cobra.Command {
 	own := ownService{}
 	cmd := &cobra.Command{
-		Use:   "run [-- ARGV…]",
+		Use:   "run [--preset NAME] [-- ARGV…]",
 		Short: "Keep services up, continue interrupted turns and deliver handoffs, in the foreground",
 		Long: `Runs the services of hermes.toml in this home and its profiles, continues the interrupted turns whose agent hermes.toml
 names, and delivers handoffs to the platforms that it has. With a command line after --, that is one more service, named
 after its program; where its restart policy lets it end and nothing else is to be run, run ends with its exit code.
+
+With --preset, a built-in service is run as if hermes.toml named it alone in a [[service]].
 
 Started at a terminal, and with no [[service]] in hermes.toml, run gives that program the terminal, so that a shell or
 an editor works in it: Ctrl-C and Ctrl-Z are the program's then (Ctrl-Z stops run too, and your shell's fg continues
@@ -39,6 +43,7 @@ Windows.
 Ctrl-C or SIGTERM stops everything in order, a second one kills what is left; SIGHUP reads hermes.toml again. When this
 program dies otherwise, services and keepers live on: the next run adopts them.`,
 		Example: `  hermes-supervisor run
+  hermes-supervisor run --preset hermes-gateway
   hermes-supervisor run -- hermes gateway run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
@@ -52,6 +57,7 @@ program dies otherwise, services and keepers live on: the next run adopts them.`
 		},
 	}
 	cmd.Flags().StringVar(&own.restart, "restart", "", "when the command line after -- is started again: always, on-failure or never (default from [restart])")
+	cmd.Flags().StringArrayVar(&own.presets, "preset", nil, "run this built-in service too: "+strings.Join(agents.ServiceNames(), " or ")+"; may be given again")
 	return cmd
 }
 
@@ -62,6 +68,12 @@ const residentGC = 20
 func (a *app) run(cmd *cobra.Command, own ownService) error {
 	cfg, source, err := a.load(config.Load)
 	if err != nil {
+		return err
+	}
+	if cfg, err = withPresets(cfg, own.presets); err != nil {
+		return err
+	}
+	if err := startable(cfg, own); err != nil {
 		return err
 	}
 	root, err := a.resolveHome()
@@ -80,7 +92,7 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 	case own.handoffsOnly && len(cfg.Handoff.Platforms) == 0:
 		return &turn.UsageError{Problem: fmt.Sprintf("nothing to watch: %s has no [handoff.platform.NAME]", source.Path)}
 	case !own.handoffsOnly && len(cfg.Services) == 0 && len(cfg.Agents) == 0 && len(cfg.Handoff.Platforms) == 0 && len(own.argv) == 0:
-		return &turn.UsageError{Problem: fmt.Sprintf("nothing to run: %s names no service, no agent and no platform; give a command line after --", source.Path)}
+		return &turn.UsageError{Problem: fmt.Sprintf("nothing to run: %s names no service, no agent and no platform; give --preset hermes-gateway, or a command line after --", source.Path)}
 	}
 	own.terminal = len(own.argv) > 0 && len(cfg.Services) == 0 && a.atTerminal()
 	debug.SetGCPercent(residentGC)
@@ -99,6 +111,9 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 			tell.reloading()
 			defer tell.ready()
 			again, err := config.Load(source)
+			if err == nil {
+				again, err = withPresets(again, own.presets)
+			}
 			if err != nil {
 				return supervise.Config{}, err
 			}
