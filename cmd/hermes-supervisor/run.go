@@ -6,12 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"hermes-supervisor/cmd/hermes-supervisor/agents"
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy"
@@ -57,7 +55,7 @@ program dies otherwise, services and keepers live on: the next run adopts them.`
 		},
 	}
 	cmd.Flags().StringVar(&own.restart, "restart", "", "when the command line after -- is started again: always, on-failure or never (default from [restart])")
-	cmd.Flags().StringArrayVar(&own.presets, "preset", nil, "run this built-in service too: "+strings.Join(agents.ServiceNames(), " or ")+"; may be given again")
+	own.presetFlag(cmd)
 	return cmd
 }
 

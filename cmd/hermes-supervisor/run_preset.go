@@ -4,9 +4,15 @@ import (
 	"fmt"
 	"os/exec"
 
+	"github.com/spf13/cobra"
+
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/supervise/turn"
 )
+
+func (own *ownService) presetFlag(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&own.presets, "preset", nil, "run this built-in service too: hermes-gateway or hermes-serve; may be given again")
+}
 
 // withPresets is the configuration with a service more for each preset of `run --preset`: what a [[service]] of its name alone
 // in hermes.toml would be.
