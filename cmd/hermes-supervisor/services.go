@@ -26,7 +26,7 @@ type ownService struct {
 	handoffsOnly bool // `handoff watch`: no service and no turn
 	argv         []string
 	presets      []string // built-in services beside those of the configuration
-	restart      string // policy; "": that of the configuration
+	restart      string   // policy; "": that of the configuration
 	// terminal: this process is in the foreground of its terminal and has nothing else to run, so the service gets it.
 	terminal bool
 }
