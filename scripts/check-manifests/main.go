@@ -33,11 +33,11 @@ func main() {
 	} {
 		err := check.run()
 		if err == nil {
-			fmt.Printf("ok    %s\n", check.what)
+			fmt.Fprintf(os.Stdout, "ok    %s\n", check.what)
 			continue
 		}
 		bad++
-		fmt.Printf("FAIL  %s\n%v\n", check.what, err)
+		fmt.Fprintf(os.Stdout, "FAIL  %s\n%v\n", check.what, err)
 	}
 	if bad > 0 {
 		os.Exit(1)

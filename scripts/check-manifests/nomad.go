@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclparse"
@@ -35,7 +36,11 @@ func nomad(file string) error {
 	}
 	var w want
 	seen := map[string]bool{}
-	known("", parsed.Body.(*hclsyntax.Body), &w, seen)
+	body, native := parsed.Body.(*hclsyntax.Body)
+	if !native {
+		return errors.New("is not in HCL's own syntax")
+	}
+	known("", body, &w, seen)
 	for _, name := range []string{"kill_timeout", "kill_signal", "volume_mount", "check", "check_restart", "disconnect"} {
 		w.that(seen[name], "no %s", name)
 	}
