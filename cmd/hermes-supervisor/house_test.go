@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"supervise/awake":               {},
 	"scripts/desktop":               {},
 	"supervise/follow":              {"supervise/process", "fsstate", "fsstate/ident", "policy", "policy/phase", "policy/queue"},
+	"scripts/check-manifests":       {}, // a module of its own
 }
 
 // policyMayNot are the things that would let a decision depend on something that it was not handed.

@@ -29,11 +29,13 @@ import (
 func (a *app) runCommand() *cobra.Command {
 	own, final := ownService{}, 0
 	cmd := &cobra.Command{
-		Use:   "run [-- ARGV…]",
+		Use:   "run [--preset NAME] [-- ARGV…]",
 		Short: "Keep services up, continue interrupted turns and deliver handoffs, in the foreground",
 		Long: `Runs the services of hermes.toml in this home and its profiles, continues the interrupted turns whose agent hermes.toml
 names, and delivers handoffs to the platforms that it has. With a command line after --, that is one more service, named
 after its program; where its restart policy lets it end and nothing else is to be run, run ends with its exit code.
+
+With --preset, a built-in service is run as if hermes.toml named it alone in a [[service]].
 
 Started at a terminal, and with no [[service]] in hermes.toml, run gives that program the terminal, so that a shell or
 an editor works in it: Ctrl-C and Ctrl-Z are the program's then (Ctrl-Z stops run too, and your shell's fg continues
@@ -55,6 +57,7 @@ changed its "phase"; "reason", "text" and "launch" say more), "ready" (once: eac
 as it is meant to), "stopping" (an ordered stop has begun), "lost" (with --with-parent: so many "lines" were not read in
 time). Ignore what you do not know.`,
 		Example: `  hermes-supervisor run
+  hermes-supervisor run --preset hermes-gateway
   hermes-supervisor run -- hermes gateway run
   hermes-supervisor --json run --with-parent`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,6 +85,7 @@ time). Ignore what you do not know.`,
 	cmd.Flags().IntVar(&final, "final-exit", 0, "exit `CODE` in place of 2, 76, 77 and 78, for a service manager that is to leave those alone (0 for one that cannot be told of codes)")
 	cmd.Flags().StringVar(&own.restart, "restart", "", "when the command line after -- is started again: `always|on-failure|never` (default from [restart])")
 	cmd.Flags().BoolVar(&own.withParent, "with-parent", false, "stop in order when the app that started this program closes its stdin, a pipe, or ends")
+	own.presetFlag(cmd)
 	return cmd
 }
 
@@ -100,7 +104,7 @@ func nothingToRun(cfg config.Config, source config.Source, own ownService) error
 	case own.handoffsOnly && len(cfg.Handoff.Platforms) == 0:
 		return &turn.UsageError{Problem: fmt.Sprintf("nothing to watch: %s has no [handoff.platform.NAME]", source.Path)}
 	case !own.handoffsOnly && len(cfg.Services) == 0 && len(cfg.Agents) == 0 && len(cfg.Handoff.Platforms) == 0 && len(own.argv) == 0:
-		return &turn.UsageError{Problem: fmt.Sprintf("nothing to run: %s names no service, no agent and no platform; give a command line after --", source.Path)}
+		return &turn.UsageError{Problem: fmt.Sprintf("nothing to run: %s names no service, no agent and no platform; give --preset hermes-gateway, or a command line after --", source.Path)}
 	}
 	return nil
 }
@@ -112,6 +116,12 @@ const residentGC = 20
 func (a *app) run(cmd *cobra.Command, own ownService) error {
 	cfg, source, err := a.load(config.Load)
 	if err != nil {
+		return err
+	}
+	if cfg, err = withPresets(cfg, own.presets); err != nil {
+		return err
+	}
+	if err := startable(cfg, own); err != nil {
 		return err
 	}
 	root, err := a.resolveHome()
@@ -166,6 +176,9 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 			tell.reloading()
 			defer tell.ready()
 			again, err := config.Load(source)
+			if err == nil {
+				again, err = withPresets(again, own.presets)
+			}
 			if err != nil {
 				return supervise.Config{}, err
 			}

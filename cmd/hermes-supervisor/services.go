@@ -25,7 +25,8 @@ import (
 type ownService struct {
 	handoffsOnly bool // `handoff watch`: no service and no turn
 	argv         []string
-	restart      string // policy; "": that of the configuration
+	presets      []string // built-in services beside those of the configuration
+	restart      string   // policy; "": that of the configuration
 	// terminal: this process is in the foreground of its terminal and has nothing else to run, so the service gets it.
 	terminal bool
 	// withParent: this process ends with the app that has started it.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,6 +24,17 @@ func servicePreset(name string, r Restart) (Service, bool) {
 		panic("built-in preset: " + err.Error())
 	}
 	return all[0], true
+}
+
+// PresetService is the service that a [[service]] with nothing but the name of a preset makes, under the given [restart]. The
+// error says which presets there are.
+func PresetService(name string, r Restart) (Service, error) {
+	s, known := servicePreset(name, r)
+	if !known {
+		return Service{}, fmt.Errorf("%.40q is none of %s", name, strings.Join(agents.ServiceNames(), ", "))
+	}
+	s.Preset = name
+	return s, nil
 }
 
 // onPreset is what the keys of a [[service]] are set over: what the preset says that it names.
