@@ -80,6 +80,9 @@ func (a *app) describe(v turn.View) {
 	if t.Crash != nil {
 		line("last run", "%s", policy.Reason(t.Crash.Reason).Text())
 	}
+	if v.Waiting != nil {
+		line("waits", "%s: %s", v.Waiting.Reason.Text(), waitingText(*v.Waiting, time.Now()))
+	}
 	_ = w.Flush()
 }
 

@@ -1,0 +1,6 @@
+package main
+
+import "context"
+
+func (a *app) hasScreen() bool                   { return false }
+func (a *app) watchScreen(context.Context) error { return nil }
