@@ -16,9 +16,10 @@ const module = "hermes-supervisor"
 // mayImport is the drawing of DESIGN.md ("The house"): for each room, what of ours it may import. Imports point down;
 // rooms on one floor do not know each other unless it is said here.
 var mayImport = map[string][]string{
-	"cmd/hermes-supervisor":        {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/wrap", "supervise", "supervise/handoff", "policy/queue", "supervise/service", "supervise/health", "supervise/output", "policy/phase", "supervise/serve", "supervise/turn", "supervise/output", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy"},
+	"cmd/hermes-supervisor":        {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/watch", "cmd/hermes-supervisor/wrap", "supervise", "supervise/handoff", "policy/queue", "supervise/service", "supervise/health", "supervise/output", "policy/phase", "supervise/serve", "supervise/turn", "supervise/output", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy"},
 	"cmd/hermes-supervisor/agents": {},
 	"cmd/hermes-supervisor/hooks":  {"cmd/hermes-supervisor/config", "fsstate"},
+	"cmd/hermes-supervisor/watch":  {},
 	"cmd/hermes-supervisor/wrap":   {"cmd/hermes-supervisor/config"},
 	"cmd/hermes-supervisor/config": {"cmd/hermes-supervisor/agents", "fsstate"}, // which names can be file names
 	"supervise":                    {"supervise/handoff", "supervise/turn", "supervise/service", "supervise/output", "supervise/process", "fsstate", "fsstate/hermes", "fsstate/ident", "policy", "policy/phase"},

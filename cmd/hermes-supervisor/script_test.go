@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 			"waitgone":   waitGone,
 			"killmarker": killMarker,
 			"json":       checkJSON,
+			"waitjson":   waitJSON,
 			"files":      checkFiles,
 			"lines":      checkLines,
 			"bytes":      makeBytes,

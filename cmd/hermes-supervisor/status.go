@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -183,8 +185,8 @@ func servicesIn(cfg config.Config, digests map[string]string, key []byte, home f
 		s.Configured, s.Changed = true, known && rec.Digest != digest && s.PID != 0
 		services = append(services, s)
 	}
-	for _, rec := range records {
-		if s := p.describe(rec); s.PID != 0 || s.Supervisor != nil {
+	for _, name := range slices.Sorted(maps.Keys(records)) {
+		if s := p.describe(records[name]); s.PID != 0 || s.Supervisor != nil {
 			services = append(services, s)
 		}
 	}
