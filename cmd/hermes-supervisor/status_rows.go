@@ -78,10 +78,11 @@ func (s serviceJSON) explain(to io.Writer, now time.Time) {
 		wanted = "up"
 	}
 	line("phase", "%s, wanted %s", s.Phase, wanted)
-	if why := s.why(now); why != s.Text {
-		line("now", "%s", why)
+	why := s.why(now)
+	line("why", "%s", why)
+	if !strings.Contains(why, s.Text) {
+		line("", "%s", s.Text)
 	}
-	line("why", "%s", s.Text)
 	if s.Remedy != "" {
 		line("to change it", "%s", strings.ReplaceAll(s.Remedy, "NAME", s.name()))
 	}

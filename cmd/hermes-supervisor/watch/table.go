@@ -35,7 +35,7 @@ func (m *Model) tableView(t, width, height int) []string {
 		if len(shown) < len(table.Rows) {
 			where := fmt.Sprintf("%d-%d of %d", top+1, top+len(shown), len(table.Rows))
 			if room := width - widthOf(where) - between; room > widthOf(table.Columns[0].Title)+gutter {
-				header = fit(header, room, false) + strings.Repeat(" ", between) + where
+				header = fit(prefix(header, room), room, false) + strings.Repeat(" ", between) + where
 			}
 		}
 		lines = append(lines, m.bold(cut(header, width)))

@@ -51,7 +51,7 @@ func (m *Model) head(width int) string {
 		mood = Bad
 	}
 	left := width - widthOf(note) - between
-	if left < 4 {
+	if left < 12 {
 		return m.styled(note, mood)
 	}
 	return m.bold(fit(clean(m.state.Title), left, false)) + strings.Repeat(" ", between) + m.styled(note, mood)
@@ -104,7 +104,8 @@ type part struct {
 }
 
 // parts divides the lines among the sections. Each begins with its title and two rows; where that is too much, events
-// and then the last tables go, never the one with the choice. Of what is left the first gets two lines at a time.
+// and then the last tables go, never the one with the choice. What is left goes to the tables, to the first of them more
+// than to the others, and then to the events.
 func (m *Model) parts(height int, gaps bool) []part {
 	var all []part
 	for t, table := range m.state.Tables {
@@ -138,20 +139,30 @@ func (m *Model) parts(height int, gaps bool) []part {
 		all[0].lines = min(all[0].want, height)
 		return all
 	}
+	events := len(all) - 1
+	if all[events].table >= 0 {
+		events = len(all)
+	}
+	left = share(all[:events], left)
+	share(all[events:], left)
+	return all
+}
+
+// share gives what is left of the lines to those that want more, and returns what nobody wants.
+func share(all []part, left int) int {
 	for given := true; given && left > 0; {
 		given = false
 		for i := range all {
-			share := 1
+			most := 1
 			if i == 0 {
-				share = 2
+				most = 3
 			}
-			n := min(share, all[i].want-all[i].lines, left)
-			if n > 0 {
+			if n := min(most, all[i].want-all[i].lines, left); n > 0 {
 				all[i].lines, left, given = all[i].lines+n, left-n, true
 			}
 		}
 	}
-	return all
+	return left
 }
 
 func (m *Model) dropLast(all []part) []part {

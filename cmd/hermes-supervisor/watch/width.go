@@ -87,35 +87,52 @@ func fit(s string, n int, right bool) string {
 	return s + space
 }
 
-// wrap breaks a clean text into lines of at most n columns, at spaces where there are some, and keeps its indentation.
+// wrap breaks a clean text into lines of at most n columns, at spaces where there are some. What follows stands under the
+// second column of the text, where it has one, else under its first word.
 func wrap(s string, n int) []string {
 	n = max(n, 1)
-	body := strings.TrimLeft(s, " ")
-	indent := strings.Repeat(" ", min(len(s)-len(body), n/2))
+	s = strings.TrimRight(s, " ")
+	if widthOf(s) <= n {
+		return []string{s}
+	}
+	head := hanging(s)
+	if widthOf(head) > n/2 {
+		head = ""
+	}
+	indent := strings.Repeat(" ", widthOf(head))
 	var lines []string
-	line := indent
-	for _, word := range strings.Fields(body) {
-		for {
-			space := " "
-			if line == indent {
-				space = ""
+	line, begun := head, false
+	for _, word := range strings.Fields(s[len(head):]) {
+		for word != "" {
+			space := ""
+			if begun {
+				space = " "
 			}
 			if widthOf(line)+len(space)+widthOf(word) <= n {
-				line += space + word
-				break
-			}
-			if line != indent {
-				lines, line = append(lines, line), indent
+				line, begun, word = line+space+word, true, ""
 				continue
 			}
-			head := prefix(word, n-widthOf(indent))
-			lines, word = append(lines, indent+head), word[len(head):]
+			if !begun { // it is too long for any line
+				part := prefix(word, n-widthOf(line))
+				line, word = line+part, word[len(part):]
+			}
+			lines, line, begun = append(lines, line), indent, false
 		}
 	}
-	if line != indent || len(lines) == 0 {
-		lines = append(lines, strings.TrimRight(line, " "))
+	if begun {
+		lines = append(lines, line)
 	}
 	return lines
+}
+
+// hanging is a text up to its second column, which two spaces or more come before; its indentation where it has none.
+func hanging(s string) string {
+	first := len(s) - len(strings.TrimLeft(s, " "))
+	if gap := strings.Index(s[first:], "  "); gap >= 0 {
+		rest := strings.TrimLeft(s[first+gap:], " ")
+		return s[:len(s)-len(rest)]
+	}
+	return s[:first]
 }
 
 // prefix is the beginning of a word in at most n columns, and at least one rune of it.
