@@ -62,7 +62,7 @@ func (a *app) health(asked string) error {
 func runLives(home fsstate.Home, now time.Time) (lives bool, text string, err error) {
 	store, err := fsstate.OpenRead(home)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, "run was never started in " + home.Path, nil
+		return false, "run was never started in this home", nil
 	}
 	if err != nil {
 		return false, "", err

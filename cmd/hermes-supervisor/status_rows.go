@@ -168,8 +168,19 @@ func (o overview) summary() string {
 	for _, v := range o.turns {
 		states = append(states, standsAs(v))
 	}
-	text := counted("service", phases) + "   " + counted("open turn", states) + "   " +
-		fmt.Sprintf("handoffs: %d pending, %d running, %d failed in the last day", o.counts.Pending, o.counts.Running, o.counts.Failed)
+	text := counted("service", phases) + "   " + counted("open turn", states)
+	var handoffs []string
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{o.counts.Pending, "pending"}, {o.counts.Running, "running"}, {o.counts.Failed, "failed in the last day"}} {
+		if c.n > 0 {
+			handoffs = append(handoffs, fmt.Sprintf("%d %s", c.n, c.word))
+		}
+	}
+	if len(handoffs) > 0 {
+		text += "   handoffs: " + strings.Join(handoffs, ", ")
+	}
 	if n := len(o.bad); n > 0 {
 		text = fmt.Sprintf("%s cannot be read (%s)   ", count(n, "file"), problem(o.bad[0])) + text
 	}

@@ -43,7 +43,7 @@ func (s serviceJSON) why(now time.Time) string {
 	case s.Failing != nil:
 		return fmt.Sprintf("health check failed %d of %d times: %s", s.Failing.Checks, s.Failing.Of, s.Failing.Why)
 	case s.Phase == phase.Parked.String() && last != "":
-		return fmt.Sprintf("%s (%s)", s.Text, last)
+		return fmt.Sprintf("%s (%s)", last, s.Text)
 	}
 	return s.Text
 }

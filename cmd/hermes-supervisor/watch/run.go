@@ -34,6 +34,7 @@ type loop struct {
 	screen *Screen
 	model  *Model
 	news   chan func(*Model) // what other goroutines have to say
+	moved  chan struct{}     // something was ordered: read at once
 	panics chan any
 }
 
@@ -53,7 +54,7 @@ func Run(ctx context.Context, o Options) (os.Signal, error) {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, caught...)
 	defer signal.Stop(signals)
-	l := &loop{Options: o, screen: screen, model: New(o.Colour), news: make(chan func(*Model), 16), panics: make(chan any, 1)}
+	l := &loop{Options: o, screen: screen, model: New(o.Colour), news: make(chan func(*Model), 16), moved: make(chan struct{}, 1), panics: make(chan any, 1)}
 	l.model.Tick(time.Now())
 	l.model.Set(first)
 	if err := screen.Enter(); err != nil {
@@ -107,6 +108,7 @@ func (l *loop) read(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-l.moved:
 		}
 		now, changed, err := l.Read()
 		switch {
@@ -135,7 +137,6 @@ func (l *loop) serve(ctx context.Context, signals <-chan os.Signal, typed <-chan
 	defer alone.Stop()
 	var pending []byte
 	for {
-		l.model.Tick(time.Now())
 		l.screen.Draw(l.model)
 		var keys []Key
 		select {
@@ -145,7 +146,8 @@ func (l *loop) serve(ctx context.Context, signals <-chan os.Signal, typed <-chan
 			panic(p)
 		case <-l.screen.Written:
 			l.screen.Done(l.model)
-		case <-ages.C:
+		case now := <-ages.C: // alone: an age that changed with each frame would have each frame call for the next
+			l.model.Tick(now)
 		case news := <-l.news:
 			news(l.model)
 		case s := <-signals:
@@ -188,6 +190,10 @@ func (l *loop) act(ctx context.Context, a Action, signals <-chan os.Signal) (qui
 		l.model.Tell(fmt.Sprintf("%s: %s is ordered, waiting for it", a.Row.Name, a.Order), Busy)
 		l.do(func() {
 			answer, err := l.Give(ctx, a.Order, a.Row)
+			select {
+			case l.moved <- struct{}{}:
+			default:
+			}
 			l.say(ctx, func(m *Model) {
 				if err != nil {
 					m.Tell(fmt.Sprintf("%s %s: %v", a.Order, a.Row.Name, err), Bad)

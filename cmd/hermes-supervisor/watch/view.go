@@ -139,9 +139,9 @@ func (m *Model) parts(height int, gaps bool) []part {
 		all[0].lines = min(all[0].want, height)
 		return all
 	}
-	events := len(all) - 1
-	if all[events].table >= 0 {
-		events = len(all)
+	events := len(all)
+	if events > 0 && all[events-1].table < 0 {
+		events--
 	}
 	left = share(all[:events], left)
 	share(all[events:], left)
