@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -23,4 +25,15 @@ func waitJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if err != nil {
 		ts.Fatalf("%s of %s: %v", args[1], args[0], err)
 	}
+}
+
+// waitLines FILE N waits until a file that others write has so many lines, or more.
+func waitLines(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 2, "waitlines FILE N")
+	least, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(within(patience, func() (bool, error) {
+		data, _ := os.ReadFile(ts.MkAbs(args[0]))
+		return bytes.Count(data, []byte("\n")) >= least, nil
+	}))
 }

@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 			"killmarker": killMarker,
 			"json":       checkJSON,
 			"waitjson":   waitJSON,
+			"waitlines":  waitLines,
 			"files":      checkFiles,
 			"lines":      checkLines,
 			"bytes":      makeBytes,

@@ -37,8 +37,12 @@ func (o overview) serviceTable() watch.Table {
 		Name:  "services",
 		Empty: "No service is configured: [[service]] in hermes.toml, or run -- COMMAND, keeps one up.",
 		Columns: []watch.Column{
-			{Title: "SERVICE"}, {Title: "PHASE", Tint: true}, {Title: "PID", Rank: 4, Right: true}, {Title: "SINCE", Rank: 3, Right: true},
-			{Title: "RESTARTS", Rank: 5, Right: true}, {Title: "WHY", Rank: 2, Rest: true},
+			{Title: "SERVICE"},
+			{Title: "PHASE", Tint: true},
+			{Title: "PID", Rank: 4, Right: true},
+			{Title: "SINCE", Rank: 3, Right: true},
+			{Title: "RESTARTS", Rank: 5, Right: true},
+			{Title: "WHY", Rank: 2, Rest: true},
 		},
 	}
 	for _, s := range o.services {
@@ -110,8 +114,12 @@ func (s serviceJSON) explain(to io.Writer, now time.Time) {
 
 func (o overview) turnTable() watch.Table {
 	t := watch.Table{Name: "turns", Columns: []watch.Column{
-		{Title: "TURN"}, {Title: "AGENT", Rank: 4}, {Title: "STATE", Tint: true}, {Title: "ATTEMPTS", Rank: 5, Right: true},
-		{Title: "SEEN", Rank: 3, Right: true}, {Title: "WHY", Rank: 2, Rest: true},
+		{Title: "TURN"},
+		{Title: "AGENT", Rank: 4},
+		{Title: "STATE", Tint: true},
+		{Title: "ATTEMPTS", Rank: 5, Right: true},
+		{Title: "SEEN", Rank: 3, Right: true},
+		{Title: "WHY", Rank: 2, Rest: true},
 	}}
 	for _, v := range o.turns {
 		name := at(printable(v.Turn.Session), profileOf(v.Home))
@@ -141,8 +149,12 @@ func turnMood(v turn.View) watch.Mood {
 
 func (o overview) handoffTable() watch.Table {
 	t := watch.Table{Name: "handoffs", Columns: []watch.Column{
-		{Title: "HANDOFF"}, {Title: "TO", Rank: 3}, {Title: "STATE", Tint: true}, {Title: "TRIES", Rank: 5, Right: true},
-		{Title: "ASKED", Rank: 4, Right: true}, {Title: "WHY", Rank: 2, Rest: true},
+		{Title: "HANDOFF"},
+		{Title: "TO", Rank: 3},
+		{Title: "STATE", Tint: true},
+		{Title: "TRIES", Rank: 5, Right: true},
+		{Title: "ASKED", Rank: 4, Right: true},
+		{Title: "WHY", Rank: 2, Rest: true},
 	}}
 	for _, v := range o.handoffs {
 		name, mood := at(printable(v.Session), v.Home.Profile), watch.Busy
@@ -189,19 +201,18 @@ func (o overview) summary() string {
 
 // counted is how many things there are, and how many of each word.
 func counted(thing string, words []string) string {
-	text := count(len(words), thing)
 	slices.Sort(words)
+	var parts []string
 	for i := 0; i < len(words); {
 		n := 1
 		for i+n < len(words) && words[i+n] == words[i] {
 			n++
 		}
-		separator := ", "
-		if i == 0 {
-			separator = ": "
-		}
-		text += fmt.Sprintf("%s%d %s", separator, n, words[i])
+		parts = append(parts, fmt.Sprintf("%d %s", n, words[i]))
 		i += n
 	}
-	return text
+	if len(parts) == 0 {
+		return count(0, thing)
+	}
+	return count(len(words), thing) + ": " + strings.Join(parts, ", ")
 }

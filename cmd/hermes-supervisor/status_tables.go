@@ -147,8 +147,8 @@ func (s overview) handoffsJSON() []handoffJSON {
 	return handoffs
 }
 
-// print is what an overview has to change in to be printed again: a heartbeat alone is no news.
-func (s overview) print() string {
+// seen is what an overview has to change in to be printed again: a heartbeat alone is no news.
+func (s overview) seen() string {
 	turns, handoffs := s.turnsJSON(), s.handoffsJSON()
 	for i := range turns {
 		turns[i].LastSeen, turns[i].Why = time.Time{}, ""
@@ -171,11 +171,11 @@ func (a *app) watchLines(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if print := now.print(); print != last {
+		if seen := now.seen(); seen != last {
 			if last != "" && !a.json {
 				fmt.Fprintln(a.stdout)
 			}
-			last = print
+			last = seen
 			if err := a.printOverview(now); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -181,7 +182,7 @@ func idleServices(n int) string {
 func TestWatchFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 3, 500} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
 			dir, home, env := watchHome(t, idleServices(n))
 			s := onScreen(t, dir, home, env, 80, 24, "hermes-supervisor", "status", "--watch")
@@ -323,4 +324,25 @@ func TestWatchSeesARunDie(t *testing.T) {
 	s.sees(`^> alpha +running.*lives on while run is down`)
 	s.types("q")
 	s.left(0)
+}
+
+// A terminal that can do nothing, and whoever asks for JSON, get lines.
+func TestWatchWithoutAScreen(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		term, sees string
+		args       []string
+	}{
+		{"dumb", `SERVICE +PROFILE`, nil},
+		{"xterm", `"schema": 1`, []string{"--json"}},
+	} {
+		dir, home, env := watchHome(t, idleServices(1))
+		s := onScreen(t, dir, home, append(env, "TERM="+tc.term), 100, 40, append([]string{"hermes-supervisor", "status", "--watch"}, tc.args...)...)
+		s.sees(tc.sees)
+		if s.vt.Mode()&vt10x.ModeAltScreen != 0 {
+			t.Errorf("TERM=%s %v: it took the screen", tc.term, tc.args)
+		}
+		s.types("\x03")
+		<-s.ended
+	}
 }

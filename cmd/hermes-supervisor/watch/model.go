@@ -126,6 +126,7 @@ func (m *Model) Update(k Key) Action {
 		return Action{Op: Suspend}
 	case KeyCtrlL:
 		return Action{Op: Redraw}
+	default:
 	}
 	if m.ask != nil {
 		return m.answer(k)
@@ -156,20 +157,20 @@ func (m *Model) answer(k Key) Action {
 
 // move takes the keys that move the selection.
 func (m *Model) move(k Key) bool {
-	switch {
-	case k == KeyUp || k == "k":
+	switch k {
+	case KeyUp, "k":
 		m.step(-1)
-	case k == KeyDown || k == "j":
+	case KeyDown, "j":
 		m.step(1)
-	case k == KeyPageUp || k == "b":
+	case KeyPageUp, "b":
 		m.choose(m.table, m.row-max(m.page, 1))
-	case k == KeyPageDown || k == " ":
+	case KeyPageDown, " ":
 		m.choose(m.table, m.row+max(m.page, 1))
-	case k == KeyHome || k == "g":
+	case KeyHome, "g":
 		m.choose(m.table, 0)
-	case k == KeyEnd || k == "G":
+	case KeyEnd, "G":
 		m.choose(m.table, 1<<30)
-	case k == KeyTab || k == KeyBackTab:
+	case KeyTab, KeyBackTab:
 		m.nextTable(k == KeyBackTab)
 	default:
 		return false
@@ -213,7 +214,7 @@ var orders = map[Key]string{"r": "restart", "s": "stop", "S": "start"}
 
 // order takes the keys that do something about the chosen row.
 func (m *Model) order(k Key) Action {
-	row, any := m.selected()
+	row, there := m.selected()
 	order := orders[k]
 	switch {
 	case k.isRune("qQ"):
@@ -224,7 +225,7 @@ func (m *Model) order(k Key) Action {
 		if k != KeyEscape && k != KeyUnknown {
 			m.Tell("? tells the keys", Faint)
 		}
-	case !any:
+	case !there:
 		m.Tell("there is nothing to choose", Faint)
 	case k == "e" || k == KeyEnter:
 		return Action{Op: Explain, Row: row}

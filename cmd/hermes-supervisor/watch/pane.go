@@ -10,20 +10,20 @@ type pane struct {
 
 // update takes one key, and tells whether the pane goes.
 func (p *pane) update(k Key) (closed bool) {
-	switch {
-	case k == KeyUp || k == "k":
+	switch k {
+	case KeyUp, "k":
 		p.top--
-	case k == KeyDown || k == "j":
+	case KeyDown, "j":
 		p.top++
-	case k == KeyPageUp || k == "b":
+	case KeyPageUp, "b":
 		p.top -= p.page
-	case k == KeyPageDown || k == " ":
+	case KeyPageDown, " ":
 		p.top += p.page
-	case k == KeyHome || k == "g":
+	case KeyHome, "g":
 		p.top = 0
-	case k == KeyEnd || k == "G":
+	case KeyEnd, "G":
 		p.top = 1 << 30
-	case k == KeyUnknown:
+	case KeyUnknown:
 	default:
 		return true
 	}

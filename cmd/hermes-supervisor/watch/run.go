@@ -203,23 +203,23 @@ func (l *loop) act(ctx context.Context, a Action, signals <-chan os.Signal) (qui
 			})
 		})
 	case Explain:
-		l.open(ctx, a.Row, l.Options.Explain, (*Model).Show)
+		l.show(ctx, a.Row, l.Explain, (*Model).Show)
 	case Log:
-		l.open(ctx, a.Row, l.Options.Log, (*Model).ShowEnd)
+		l.show(ctx, a.Row, l.Log, (*Model).ShowEnd)
 	case Nothing:
 	}
 	return false
 }
 
-// open shows a pane once its text is there.
-func (l *loop) open(ctx context.Context, row Row, text func(Row) ([]string, error), show func(*Model, string, []string)) {
+// show opens a pane once its text is there.
+func (l *loop) show(ctx context.Context, row Row, text func(Row) ([]string, error), pane func(*Model, string, []string)) {
 	l.do(func() {
 		lines, err := text(row)
 		l.say(ctx, func(m *Model) {
 			if err != nil {
 				m.Tell(err.Error(), Bad)
 			} else {
-				show(m, row.Name, lines)
+				pane(m, row.Name, lines)
 			}
 		})
 	})

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -123,7 +124,7 @@ func (m *Model) parts(height int, gaps bool) []part {
 	if gaps {
 		gap = 1
 	}
-	left := 0
+	var left int
 	for {
 		left = height + gap
 		for i := range all {
@@ -166,7 +167,7 @@ func share(all []part, left int) int {
 }
 
 func (m *Model) dropLast(all []part) []part {
-	for i := len(all) - 1; i >= 0; i-- {
+	for i := range slices.Backward(all) {
 		if m.chosen == "" || all[i].table != m.table {
 			return append(all[:i:i], all[i+1:]...)
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,8 +26,12 @@ func sample(services int) State {
 		Summary: fmt.Sprintf("%d services   2 open turns: 1 rate-limited, 1 running", services),
 	}
 	table := Table{Name: "services", Empty: "No service is configured.", Columns: []Column{
-		{Title: "SERVICE"}, {Title: "PHASE", Tint: true}, {Title: "PID", Rank: 4, Right: true}, {Title: "SINCE", Rank: 3, Right: true},
-		{Title: "RESTARTS", Rank: 5, Right: true}, {Title: "WHY", Rank: 2, Rest: true},
+		{Title: "SERVICE"},
+		{Title: "PHASE", Tint: true},
+		{Title: "PID", Rank: 4, Right: true},
+		{Title: "SINCE", Rank: 3, Right: true},
+		{Title: "RESTARTS", Rank: 5, Right: true},
+		{Title: "WHY", Rank: 2, Rest: true},
 	}}
 	for i := range services {
 		name := fmt.Sprintf("worker-%03d", i)
@@ -140,7 +145,7 @@ func TestViewNeverBreaksARow(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(t, "states") {
 			s := State{Title: nasty.Draw(t, "title"), Note: nasty.Draw(t, "note"), Summary: nasty.Draw(t, "summary")}
 			for i := range rapid.IntRange(0, 3).Draw(t, "tables") {
-				table := Table{Name: fmt.Sprint(i), Columns: []Column{{Title: "NAME"}, {Title: "N", Rank: 2, Right: true}, {Title: "STATE", Tint: true}, {Title: "WHY", Rank: 1, Rest: true}}}
+				table := Table{Name: strconv.Itoa(i), Columns: []Column{{Title: "NAME"}, {Title: "N", Rank: 2, Right: true}, {Title: "STATE", Tint: true}, {Title: "WHY", Rank: 1, Rest: true}}}
 				for r := range rapid.IntRange(0, 30).Draw(t, "rows") {
 					table.Rows = append(table.Rows, Row{ID: fmt.Sprint(i, r), Name: nasty.Draw(t, "name"), Mood: Bad, Cells: fixed([]string{nasty.Draw(t, "a"), nasty.Draw(t, "b"), nasty.Draw(t, "c"), nasty.Draw(t, "d")})})
 				}

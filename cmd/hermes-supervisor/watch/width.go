@@ -102,7 +102,7 @@ func wrap(s string, n int) []string {
 	indent := strings.Repeat(" ", widthOf(head))
 	var lines []string
 	line, begun := head, false
-	for _, word := range strings.Fields(s[len(head):]) {
+	for word := range strings.FieldsSeq(s[len(head):]) {
 		for word != "" {
 			space := ""
 			if begun {
