@@ -40,7 +40,8 @@ type watcher struct {
 
 	home   fsstate.Home
 	stamps string
-	at     time.Time // of the last whole look
+	at     time.Time     // of the last whole look
+	cost   time.Duration // of it
 
 	mu   sync.Mutex
 	last overview
@@ -63,17 +64,28 @@ func (a *app) watchScreen(ctx context.Context) error {
 	return err
 }
 
-// looksAnew is how often everything is read again though no file has changed: a process ends without a word in them.
-const looksAnew = 3 * time.Second
+const (
+	// looksAnew is how often everything is read again though no file has changed: a process ends without a word in them.
+	looksAnew = 3 * time.Second
+	// A look at hundreds of services is not free. So much of the time, at most, goes into looks while nothing changes, and
+	// while everything does.
+	restShare = 100
+	busyShare = 5
+)
 
 // read is how things stand; changed only where a file has, or a while has passed.
 func (w *watcher) read() (watch.State, bool, error) {
 	stamps := w.stampsOf()
-	if stamps == w.stamps && time.Since(w.at) < looksAnew {
+	wait := busyShare * w.cost
+	if stamps == w.stamps {
+		wait = max(looksAnew, restShare*w.cost)
+	}
+	if time.Since(w.at) < wait {
 		return watch.State{}, false, nil
 	}
-	w.stamps, w.at = stamps, time.Now()
+	began := time.Now()
 	now, err := w.look(true)
+	w.stamps, w.at, w.cost = stamps, time.Now(), time.Since(began)
 	if err != nil {
 		return watch.State{}, false, err
 	}
@@ -151,14 +163,13 @@ func (w *watcher) events() []string {
 	return lines[max(0, len(lines)-eventsShown):]
 }
 
-// orderPhases are what each order brings a service to.
-var orderPhases = map[string]phase.Phase{
-	supervise.OpStart: phase.Running, supervise.OpStop: phase.Stopped, supervise.OpRestart: phase.Running,
-}
-
 // giveOrder is what `start`, `stop` and `restart` do.
 func (w *watcher) giveOrder(ctx context.Context, op string, row watch.Row) (string, error) {
-	text, err := w.give(ctx, op, row.Name, 0, orderPhases[op], orderWait, func(string) {})
+	until := phase.Running
+	if op == supervise.OpStop {
+		until = phase.Stopped
+	}
+	text, err := w.give(ctx, op, row.Name, 0, until, orderWait, func(string) {})
 	if err != nil {
 		return "", errors.New(oneLine(err))
 	}

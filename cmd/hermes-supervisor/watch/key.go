@@ -26,12 +26,26 @@ const (
 	KeyUnknown  Key = "unknown"
 )
 
-// sequences are what terminals send after ESC for keys that are used here (xterm's, and what the Linux console and
-// screen send where that differs).
-var sequences = map[string]Key{
-	"[A": KeyUp, "[B": KeyDown, "OA": KeyUp, "OB": KeyDown, "[5~": KeyPageUp, "[6~": KeyPageDown,
-	"[H": KeyHome, "[F": KeyEnd, "OH": KeyHome, "OF": KeyEnd, "[1~": KeyHome, "[4~": KeyEnd, "[7~": KeyHome, "[8~": KeyEnd,
-	"[Z": KeyBackTab,
+// keyOf is the key of what terminals send after ESC (xterm's, and what the Linux console and screen send where that
+// differs). No table: one is made at each start of the program, a hook's too.
+func keyOf(sequence string) Key {
+	switch sequence {
+	case "[A", "OA":
+		return KeyUp
+	case "[B", "OB":
+		return KeyDown
+	case "[5~":
+		return KeyPageUp
+	case "[6~":
+		return KeyPageDown
+	case "[H", "OH", "[1~", "[7~":
+		return KeyHome
+	case "[F", "OF", "[4~", "[8~":
+		return KeyEnd
+	case "[Z":
+		return KeyBackTab
+	}
+	return KeyUnknown
 }
 
 const escape = 0x1b
@@ -89,11 +103,7 @@ func escapeKey(b []byte, last bool) (Key, int) {
 	}
 	for i := 2; i < len(b); i++ {
 		if c := b[i]; c >= 0x40 && c <= 0x7e || b[1] == 'O' { // the final byte (ECMA-48 5.4)
-			k, known := sequences[string(b[1:i+1])]
-			if !known {
-				k = KeyUnknown
-			}
-			return k, i + 1
+			return keyOf(string(b[1 : i+1])), i + 1
 		}
 	}
 	if last {

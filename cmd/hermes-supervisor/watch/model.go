@@ -209,13 +209,24 @@ func (m *Model) nextTable(back bool) {
 	}
 }
 
-// orders are the keys that order something.
-var orders = map[Key]string{"r": "restart", "s": "stop", "S": "start"}
+// orderOf is what a key orders; "": nothing.
+func orderOf(k Key) string {
+	switch k {
+	case "r":
+		return "restart"
+	case "s":
+		return "stop"
+	case "S":
+		return "start"
+	default:
+		return ""
+	}
+}
 
 // order takes the keys that do something about the chosen row.
 func (m *Model) order(k Key) Action {
 	row, there := m.selected()
-	order := orders[k]
+	order := orderOf(k)
 	switch {
 	case k.isRune("qQ"):
 		return Action{Op: Quit}

@@ -12,13 +12,22 @@ const (
 	yellow  = csi + "33m"
 )
 
-var moods = map[Mood]string{Good: green, Busy: yellow, Bad: red, Faint: faint}
-
 func (m *Model) styled(s string, mood Mood) string {
-	if mood == Plain || !m.Colour || s == "" {
+	if !m.Colour || s == "" {
 		return s
 	}
-	return moods[mood] + s + reset
+	switch mood {
+	case Good:
+		return green + s + reset
+	case Busy:
+		return yellow + s + reset
+	case Bad:
+		return red + s + reset
+	case Faint:
+		return faint + s + reset
+	case Plain:
+	}
+	return s
 }
 
 func (m *Model) bold(s string) string     { return m.attribute(bold, s) }
