@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"time"
 
 	"hermes-supervisor/fsstate/ident"
 )
@@ -24,10 +25,20 @@ type Service struct {
 	// Next is the instance that an automatic restart is going to be: its witness is there, free. Once the process is dead
 	// it may have been launched without a word more on disk.
 	Next string `json:"next,omitempty"`
+	// Failing says that the current launch has failed its last health checks, and was not given up for that yet.
+	Failing *Failing `json:"failing,omitempty"`
 
 	Verified bool `json:"-"` // the HMAC held when it was read
 
 	unknown Document
+}
+
+// Failing is a service whose health check fails.
+type Failing struct {
+	Checks int       `json:"checks"` // failed in a row
+	Of     int       `json:"of"`     // after so many it is restarted
+	Why    string    `json:"why"`    // of the last one
+	At     time.Time `json:"at"`
 }
 
 var serviceKeys = sync.OnceValue(fieldNames[Service])

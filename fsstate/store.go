@@ -199,3 +199,6 @@ func (s *Store) Trusted() bool { return s.trusted }
 func (s *Store) Path(folder Folder, file string) string {
 	return filepath.Join(s.dir, string(folder), file)
 }
+
+// StateFolder is where a home's store lies, whether it is there or not.
+func StateFolder(h Home) string { return filepath.Join(h.Path, stateFolder) }

@@ -46,6 +46,7 @@ type Turn struct {
 	LaunchedAt   time.Time   `json:"launched_at,omitzero"`  // this run
 	RetryAt      time.Time   `json:"retry_at,omitzero"`     // not before
 	Stall        string      `json:"stall,omitempty"`       // --stall, which a continuation keeps: "10m0s"; "" = none
+	StalledAt    time.Time   `json:"stalled_at,omitzero"`   // its keeper saw no sign of life for so long, and is ending this run
 	Deferrals    int         `json:"deferrals,omitempty"`   // waits for a provider's limit, charged to no attempt
 	Keeper       ident.Ident `json:"keeper,omitzero"`       // zero: a reported turn
 	Owner        ident.Ident `json:"owner"`                 // pid 0: launched, pid not recorded yet

@@ -111,6 +111,8 @@ type Facts struct {
 	NewerPrompt   bool      // a person's newer prompt is waiting
 	StopRequested bool      // somebody asked for a stop of this session before this decision
 	RetryAt       time.Time // end of the back-off or rate limit in force; zero: none
+	Cause         Reason    // why the last run ended, where its keeper saw it
+	Stalled       bool      // its keeper is ending the run, which showed no sign of life
 	EndUnobserved bool      // nobody saw how the last run ended
 }
 

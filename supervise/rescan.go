@@ -77,6 +77,7 @@ func nudge(wake chan<- struct{}) {
 // rescan looks at everything once more: at first at the times of the folders only, since where nothing happens it is to
 // cost nothing, neither time nor the pages of the program that it would run through.
 func (l *loop) rescan(ctx context.Context) {
+	l.beat()
 	l.lookForProfiles(ctx)
 	l.watchHomes()
 	quiet := true

@@ -112,6 +112,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	if err := l.openHomes(ctx); err != nil {
 		return err
 	}
+	l.nameOurselves()
 	l.recoverTurns(ctx)
 	l.handOver(ctx)
 	if s.Up != nil {
@@ -254,6 +255,9 @@ func (l *loop) refusal() (err error) {
 func (l *loop) close() {
 	for _, h := range l.homes {
 		if l.stopping && len(h.runners) == 0 {
+			if h.Path == l.Root.Path && !l.HandoffsOnly {
+				_ = h.store.DropSupervisor(l.self.Instance)
+			}
 			_ = h.store.Discard(fsstate.Run, l.self.Instance+".in")
 		}
 		h.desk.Close()

@@ -31,8 +31,11 @@ func (a *app) controls() []*cobra.Command {
 	}
 }
 
+// orderWait is how long an order is waited for unless its caller says otherwise.
+const orderWait = 30 * time.Second
+
 func (a *app) orderCommand(op, short string, until phase.Phase) *cobra.Command {
-	wait := 30 * time.Second
+	wait := orderWait
 	cmd := &cobra.Command{
 		Use:   op + " NAME[@PROFILE]",
 		Short: short,
@@ -75,38 +78,47 @@ func oneService(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// order gives one order about one service and waits until it has been carried out.
+// order gives one order about one service, waits until it has been carried out and prints what came of it.
 func (a *app) order(ctx context.Context, op, target string, sig int, until phase.Phase, wait time.Duration) error {
+	text, err := a.give(ctx, op, target, sig, until, wait, func(text string) { a.say("%s", text) })
+	if err != nil {
+		return err
+	}
+	return a.told(target, op, text)
+}
+
+// give is order without a word on stdout. progress is told of every few seconds of the wait.
+func (a *app) give(ctx context.Context, op, target string, sig int, until phase.Phase, wait time.Duration, progress func(string)) (answer string, err error) {
 	name, profile, _ := strings.Cut(target, "@")
 	p, err := a.placeOf(profile) //nolint:contextcheck // it waits for little, and not for long
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer p.files.Store.Close() //nolint:errcheck // a directory handle
 	rec, err := p.files.Get(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return a.unknownService(p, name)
+		return "", a.unknownService(p, name)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	by := p.supervisor(rec)
 	switch {
 	case by.Verdict == ident.Unknown:
-		return &busyError{fmt.Errorf("service %s: nobody can tell whether its supervisor (pid %d on %s) lives: %s", name, rec.Supervisor.PID, rec.Supervisor.Host, by.Why)}
+		return "", &busyError{fmt.Errorf("service %s: nobody can tell whether its supervisor (pid %d on %s) lives: %s", name, rec.Supervisor.PID, rec.Supervisor.Host, by.Why)}
 	case by.Verdict == ident.Dead && op == supervise.OpSignal:
-		return &busyError{errors.New("run is down, so nobody can send a signal")}
+		return "", &busyError{errors.New("run is down, so nobody can send a signal")}
 	case by.Verdict == ident.Dead:
-		return a.orderForLater(ctx, p, target, name, op)
+		return a.orderForLater(ctx, p, name, op)
 	}
 	before := stateOf(rec)
 	if err := a.ask(ctx, p, &fsstate.Order{Supervisor: rec.Supervisor.Instance, Op: op, Service: name, Signal: sig}); err != nil {
-		return err
+		return "", err
 	}
 	if wait == 0 || op == supervise.OpSignal {
-		return a.told(target, op, "done")
+		return "done", nil
 	}
-	return a.await(ctx, p, target, name, op, before, until, wait)
+	return a.await(ctx, p, target, name, op, before, until, wait, progress)
 }
 
 func stateOf(rec *fsstate.Service) (s phase.State) {
@@ -162,30 +174,30 @@ type answerError struct {
 func (e *answerError) Error() string { return e.text }
 
 // await waits until a service is in the phase that an order was to bring it to.
-func (a *app) await(ctx context.Context, p *place, target, name, op string, before phase.State, until phase.Phase, wait time.Duration) error {
+func (a *app) await(ctx context.Context, p *place, target, name, op string, before phase.State, until phase.Phase, wait time.Duration, progress func(string)) (string, error) {
 	deadline, said := time.Now().Add(wait), time.Now()
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		rec, err := p.files.Get(name)
 		if err != nil {
-			return err
+			return "", err
 		}
 		s := stateOf(rec)
 		arrived := s.Phase == until && s.Epoch > before.Epoch && (op != supervise.OpRestart || s.Launch > before.Launch)
 		switch {
 		case s.Reason == phase.ReasonOwnerUnknown && s.Epoch > before.Epoch:
-			return &answerError{fmt.Sprintf("service %s is held: something of it lives that no record vouches for, so nothing is signalled; end what has HERMES_SUPERVISOR_SERVICE=%s in its environment, then the order is carried out", target, name), exitBusy}
+			return "", &answerError{fmt.Sprintf("service %s is held: something of it lives that no record vouches for, so nothing is signalled; end what has HERMES_SUPERVISOR_SERVICE=%s in its environment, then the order is carried out", target, name), exitBusy}
 		case arrived:
-			return a.told(target, op, describe(s))
+			return describe(s), nil
 		case s.Phase == phase.Parked && until == phase.Running, s.Phase == phase.Waiting && s.Epoch > before.Epoch && s.Launch > before.Launch:
-			return &answerError{fmt.Sprintf("service %s: %s", target, describe(s)), exitFailed}
+			return "", &answerError{fmt.Sprintf("service %s: %s", target, describe(s)), exitFailed}
 		case time.Now().After(deadline):
-			return &waitError{fmt.Sprintf("service %s is still %s after %s; the order stands", target, describe(s), wait)}
+			return "", &waitError{fmt.Sprintf("service %s is still %s after %s; the order stands", target, describe(s), wait)}
 		case time.Since(said) > 2*time.Second:
 			said = time.Now()
-			a.say("%s: %s", target, describe(s))
+			progress(target + ": " + describe(s))
 		}
 		if err := process.Pause(ctx, pause); err != nil {
-			return err
+			return "", err
 		}
 	}
 }

@@ -129,6 +129,12 @@ func (a *app) event(line string) error {
 		_, err := fmt.Fprintln(a.stdout, line)
 		return err
 	}
+	_, err := fmt.Fprintln(a.stdout, e.Time.Local().Format(time.DateTime)+"  "+eventText(e))
+	return err
+}
+
+// eventText is a line of the journal for people, without its time.
+func eventText(e fsstate.Event) string {
 	who := e.Service
 	if who == "" {
 		who = e.Session
@@ -140,7 +146,7 @@ func (a *app) event(line string) error {
 	case e.Handoff != "":
 		who = e.Handoff
 	}
-	text := fmt.Sprintf("%s  %-9s %-24s", e.Time.Local().Format(time.DateTime), e.Kind, who)
+	text := fmt.Sprintf("%-9s %-24s", e.Kind, who)
 	if e.From != "" && e.From != e.To {
 		text += " " + e.From + " ->"
 	}
@@ -151,6 +157,5 @@ func (a *app) event(line string) error {
 	if e.Code != nil {
 		text += fmt.Sprintf(" code %d", *e.Code)
 	}
-	_, err := fmt.Fprintln(a.stdout, text)
-	return err
+	return text
 }

@@ -195,7 +195,7 @@ func exitsAsWritten(path string) []exit {
 			{exitOwn, "the code of the command line after --, where that ended by itself (128+n: by signal n)"},
 		}
 	case "status":
-		return []exit{{0, "everything that should be up is up"}, {exitFailed, "something is not, or run is down"}, {exitUsage, ""}, {exitState, ""}, {exitConfiguration, ""}}
+		return []exit{{0, "everything that should be up is up; with --health: run is alive"}, {exitFailed, "something is not, or run is down"}, {exitUsage, ""}, {exitState, ""}, {exitConfiguration, ""}}
 	case "logs":
 		return []exit{{0, "printed"}, {exitFailed, ""}, {exitUsage, "the command line is wrong, or no such service was ever run"}, {exitState, ""}, {exitConfiguration, ""}, {exitSignal, "ended by signal n (130: Ctrl-C ends -f)"}}
 	case "events":

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -29,7 +30,7 @@ the session's open handoff, else the one that ended last.`,
 			if a.json {
 				return a.printJSON(map[string]any{"handoff": handoffJSONOf(v), "note": v.Note, "data": v.Data})
 			}
-			return a.describeHandoff(v)
+			return describeHandoff(a.stdout, v)
 		},
 	}
 }
@@ -56,8 +57,8 @@ func (a *app) viewHandoff(word string) (handoff.View, error) {
 }
 
 // describeHandoff prints the facts of a handoff, a line each, then what is handed over.
-func (a *app) describeHandoff(v handoff.View) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+func describeHandoff(to io.Writer, v handoff.View) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	moment := func(t time.Time) string {
 		return fmt.Sprintf("%s (%s)", t.Local().Format(time.DateTime), age(time.Since(t)))
@@ -125,7 +126,7 @@ func (a *app) describeHandoff(v handoff.View) error {
 		if text == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(a.stdout, "\n%s\n", strings.TrimRight(text, "\n")); err != nil {
+		if _, err := fmt.Fprintf(to, "\n%s\n", strings.TrimRight(text, "\n")); err != nil {
 			return err
 		}
 	}

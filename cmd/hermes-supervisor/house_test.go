@@ -16,7 +16,7 @@ const module = "hermes-supervisor"
 // mayImport is the drawing of DESIGN.md ("The house"): for each room, what of ours it may import. Imports point down;
 // rooms on one floor do not know each other unless it is said here.
 var mayImport = map[string][]string{
-	"cmd/hermes-supervisor":         {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/wrap", "supervise", "supervise/handoff", "policy/queue", "supervise/service", "supervise/health", "supervise/output", "policy/phase", "supervise/serve", "supervise/turn", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy", "cmd/hermes-supervisor/manager", "cmd/hermes-supervisor/doctor", "supervise/follow"},
+	"cmd/hermes-supervisor":         {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/wrap", "supervise", "supervise/handoff", "policy/queue", "supervise/service", "supervise/health", "supervise/output", "policy/phase", "supervise/serve", "supervise/turn", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy", "cmd/hermes-supervisor/manager", "cmd/hermes-supervisor/doctor", "supervise/follow", "cmd/hermes-supervisor/watch"},
 	"cmd/hermes-supervisor/agents":  {},
 	"cmd/hermes-supervisor/hooks":   {"cmd/hermes-supervisor/config", "fsstate"},
 	"cmd/hermes-supervisor/doctor":  {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/manager", "supervise/handoff", "supervise/service", "supervise/turn", "fsstate", "fsstate/ident", "policy", "policy/phase", "policy/queue"},
@@ -54,6 +54,7 @@ var mayImport = map[string][]string{
 	"scripts/desktop":               {},
 	"supervise/follow":              {"supervise/process", "fsstate", "fsstate/ident", "policy", "policy/phase", "policy/queue"},
 	"scripts/check-manifests":       {}, // a module of its own
+	"cmd/hermes-supervisor/watch":   {},
 }
 
 // policyMayNot are the things that would let a decision depend on something that it was not handed.

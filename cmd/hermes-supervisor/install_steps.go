@@ -70,13 +70,6 @@ func (t *told) done(i installation) error {
 	})
 }
 
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
 // shellLine is commands as a person types them.
 func shellLine(commands [][]string) string {
 	lines := make([]string, len(commands))

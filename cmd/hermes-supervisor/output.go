@@ -23,6 +23,14 @@ func (a *app) printJSON(fields map[string]any) error {
 	return enc.Encode(fields)
 }
 
+// orEmpty is a list that JSON shows as one, also where it is empty.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 // jsonLine prints one object as one line on stderr: an error, or how a turn ended whose output has stdout.
 func (a *app) jsonLine(fields map[string]any) error {
 	line, err := json.Marshal(fields)
@@ -72,19 +80,33 @@ func text(cell any, person bool) string {
 	return fmt.Sprint(cell)
 }
 
-// age is how long ago something was, in the largest unit that says it.
+// age is how long ago something was, or how far ahead it lies.
 func age(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "in " + age(-d)
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%ds ago", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%dm ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	if d < 0 {
+		return "in " + span(-d)
 	}
-	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+	return span(d) + " ago"
+}
+
+// span is a length of time in the largest unit that says it.
+func span(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(max(d, 0).Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // printable keeps a session key, which may hold any character, from moving the cursor or breaking a row.

@@ -42,6 +42,8 @@ func TestScripts(t *testing.T) {
 			"waitgone":   waitGone,
 			"killmarker": killMarker,
 			"json":       checkJSON,
+			"waitjson":   waitJSON,
+			"waitlines":  waitLines,
 			"files":      checkFiles,
 			"lines":      checkLines,
 			"bytes":      makeBytes,

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"strconv"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,94 +13,107 @@ import (
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy/phase"
-	"hermes-supervisor/supervise/process"
+	"hermes-supervisor/supervise/handoff"
+	"hermes-supervisor/supervise/turn"
 )
 
 // serviceJSON is one service in the JSON of status.
 type serviceJSON struct {
-	Service    string       `json:"service"`
-	Profile    string       `json:"profile,omitempty"`
-	Home       string       `json:"home"`
-	Configured bool         `json:"configured"`
-	Phase      string       `json:"phase"`
-	Reason     phase.Reason `json:"reason,omitempty"`
-	Text       string       `json:"text,omitempty"`
-	Remedy     string       `json:"remedy,omitempty"`
-	Up         bool         `json:"up"` // what was ordered
-	PID        int          `json:"pid,omitempty"`
-	Alive      string       `json:"verdict"` // of the process
-	Since      time.Time    `json:"since,omitzero"`
-	NextStart  time.Time    `json:"next_start,omitzero"`
-	Restarts   int64        `json:"restarts"`
-	Last       *phase.Exit  `json:"last_exit,omitempty"`
-	Supervisor *ident.Ident `json:"supervisor,omitempty"` // nil: run is down
-	Changed    bool         `json:"changed,omitempty"`    // runs with another configuration than hermes.toml has now
+	Service    string           `json:"service"`
+	Profile    string           `json:"profile,omitempty"`
+	Home       string           `json:"home"`
+	Configured bool             `json:"configured"`
+	Phase      string           `json:"phase"`
+	Reason     phase.Reason     `json:"reason,omitempty"`
+	Text       string           `json:"text,omitempty"`
+	Remedy     string           `json:"remedy,omitempty"`
+	Up         bool             `json:"up"` // what was ordered
+	PID        int              `json:"pid,omitempty"`
+	Alive      string           `json:"verdict"` // of the process
+	Since      time.Time        `json:"since,omitzero"`
+	NextStart  time.Time        `json:"next_start,omitzero"`
+	Restarts   int64            `json:"restarts"`
+	Recent     *recentJSON      `json:"recent_starts,omitempty"`  // of one that waits
+	Failing    *fsstate.Failing `json:"failing_health,omitempty"` // its health check fails, and it was not given up yet
+	Last       *phase.Exit      `json:"last_exit,omitempty"`
+	Supervisor *ident.Ident     `json:"supervisor,omitempty"` // nil: run is down
+	Changed    bool             `json:"changed,omitempty"`    // runs with another configuration than hermes.toml has now
+}
+
+// recentJSON are the automatic starts by which a crash loop is told.
+type recentJSON struct {
+	Starts int       `json:"starts"`
+	Since  time.Time `json:"since"`
 }
 
 func (a *app) statusCommand() *cobra.Command {
 	var watch bool
+	var health string
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show services: what they do, since when, and why",
-		Long: `Shows every service of the home and (of the root home) its profiles, from the files: it works while run is down, and says
-so. Open handoffs, and those that failed in the last day, are counted.`,
-		Example: `  hermes-supervisor status --json`,
-		Args:    noArgs,
+		Short: "Show services, open turns and handoffs: how they stand, since when, and why",
+		Long: `Shows every service of the home and (of the root home) its profiles, then the open turns and handoffs, from the files: it
+works while run is down, and says so. What waits says for what and until when: a crash loop, a back-off, a provider's
+rate limit, a stall. Handoffs that failed in the last day are counted. Where no terminal shows it, the lines of turns begin with "turn:", those of handoffs with "handoff:".
+
+With --watch it stays on the screen: j and k or the arrows choose a line, e explains it, r restarts, s stops and S starts a
+service, l shows its output, ? tells the rest, q leaves. NO_COLOR and CLICOLOR=0 take the colours away.
+
+` + healthHelp,
+		Example: `  hermes-supervisor status
+  hermes-supervisor status --watch
+  hermes-supervisor status --health=ready`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if watch {
-				return a.watchStatus(cmd.Context())
+			switch {
+			case cmd.Flags().Changed("health"):
+				return a.health(health)
+			case watch && a.hasScreen():
+				return a.watchScreen(cmd.Context())
+			case watch:
+				return a.watchLines(cmd.Context())
 			}
 			return a.status()
 		},
 	}
-	cmd.Flags().BoolVar(&watch, "watch", false, "print it again when it changes, until Ctrl-C")
+	cmd.Flags().BoolVar(&watch, "watch", false, "keep it on the screen, with keys to restart, stop and explain; where there is none, print it again when it changes")
+	cmd.Flags().StringVar(&health, "health", "", "answer a probe: live or ready")
+	cmd.Flags().Lookup("health").NoOptDefVal = healthLive
 	return cmd
 }
 
 func (a *app) status() error {
-	services, handoffs, bad, err := a.services()
+	now, err := a.look(true)
 	if err != nil {
 		return err
 	}
-	return a.printServices(services, handoffs, bad)
+	return a.printOverview(now)
 }
 
-// watchStatus prints the services again whenever what would be printed has changed.
-func (a *app) watchStatus(ctx context.Context) error {
-	last := ""
-	for {
-		services, handoffs, bad, err := a.services() //nolint:contextcheck // it waits for little, and not for long
-		if err != nil {
-			return err
-		}
-		if now := fmt.Sprint(services, handoffs, bad); now != last {
-			if last != "" && !a.json {
-				fmt.Fprintln(a.stdout)
-			}
-			last = now
-			if err := a.printServices(services, handoffs, bad); err != nil {
-				return err
-			}
-		}
-		if err := process.Pause(ctx, 500*time.Millisecond); err != nil {
-			return nil //nolint:nilerr // the end of watching
-		}
-	}
+// overview is how a home and the profiles below it stand, as the files tell.
+type overview struct {
+	services []serviceJSON
+	turns    []turn.View
+	handoffs []handoff.View // open ones
+	counts   handoffCounts
+	bad      []error // what could not be read
 }
 
-// services reads the services of the home in force and of the profiles below it, and counts the handoffs.
-func (a *app) services() (services []serviceJSON, handoffs handoffCounts, bad []error, err error) {
+// look reads the services of the home in force and of the profiles below it; with work also their open turns and
+// handoffs. It makes nothing and changes nothing.
+func (a *app) look(work bool) (overview, error) {
+	var now overview
 	cfg, source, err := a.loadConfig()
 	if err != nil {
-		return nil, handoffs, nil, err
+		return now, err
 	}
 	root, err := a.resolveHome()
 	if err != nil {
-		return nil, handoffs, nil, err
+		return now, err
 	}
 	key, err := loadKey(source.Dir)
 	if err != nil {
-		return nil, handoffs, nil, err
+		return now, err
 	}
 	resolved, _, unresolved := a.load(config.Load)
 	for _, home := range homesBelow(root) {
@@ -113,17 +125,32 @@ func (a *app) services() (services []serviceJSON, handoffs handoffCounts, bad []
 		}
 		store, err := fsstate.OpenRead(home)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			bad = append(bad, err)
+			now.bad = append(now.bad, err)
 			continue
 		}
 		found, problems := servicesIn(cfg, digests, key, home, store)
-		services, bad = append(services, found...), append(bad, problems...)
-		if store != nil {
-			bad = append(bad, handoffs.add(fsstate.HandoffFiles{Store: store, Key: key})...)
-			_ = store.Close()
+		now.services, now.bad = append(now.services, found...), append(now.bad, problems...)
+		if store == nil {
+			continue
 		}
+		if work {
+			now.addWork(a, cfg, key, store)
+		}
+		_ = store.Close()
 	}
-	return services, handoffs, bad, nil
+	return now, nil
+}
+
+// addWork adds the open turns and the handoffs of one home.
+func (s *overview) addWork(a *app, cfg config.Config, key []byte, store *fsstate.Store) {
+	r := &room{config: cfg, Room: &turn.Room{Store: store, Key: key, Settings: settingsOf(cfg)}}
+	r.Agents = r.named
+	turns, bad := r.List()
+	s.turns, s.bad = append(s.turns, turns...), append(s.bad, bad...)
+	q := a.queueOf(r)
+	handoffs, bad := q.List(false)
+	s.handoffs, s.bad = append(s.handoffs, handoffs...), append(s.bad, bad...)
+	s.bad = append(s.bad, s.counts.add(q.Files)...)
 }
 
 // servicesIn joins what is configured for one home with what is recorded in it. digests are those of the services whose
@@ -157,8 +184,8 @@ func servicesIn(cfg config.Config, digests map[string]string, key []byte, home f
 		s.Configured, s.Changed = true, known && rec.Digest != digest && s.PID != 0
 		services = append(services, s)
 	}
-	for _, rec := range records {
-		if s := p.describe(rec); s.PID != 0 || s.Supervisor != nil {
+	for _, name := range slices.Sorted(maps.Keys(records)) {
+		if s := p.describe(records[name]); s.PID != 0 || s.Supervisor != nil {
 			services = append(services, s)
 		}
 	}
@@ -171,6 +198,12 @@ func (p *place) describe(rec *fsstate.Service) serviceJSON {
 		Service: rec.Service, Profile: p.home.Profile, Home: p.home.Path, Phase: s.Phase.String(), Reason: s.Reason,
 		Text: s.Reason.Text(), Remedy: s.Reason.Remedy(), Up: s.Up, Since: s.StartedAt, NextStart: s.NextAt,
 		Restarts: s.Restarts, Last: s.Last, Alive: ident.Dead.String(),
+	}
+	if s.Phase == phase.Waiting && len(s.Recent) > 0 {
+		j.Recent = &recentJSON{len(s.Recent), s.Recent[0]}
+	}
+	if s.Phase == phase.Running {
+		j.Failing = rec.Failing
 	}
 	if !s.ReadyAt.IsZero() {
 		j.Since = s.ReadyAt
@@ -197,46 +230,4 @@ func (p *place) describe(rec *fsstate.Service) serviceJSON {
 		}
 	}
 	return j
-}
-
-func (a *app) printServices(services []serviceJSON, handoffs handoffCounts, bad []error) error {
-	running := false
-	for _, s := range services {
-		running = running || s.Supervisor != nil
-		if s.Up && (s.Phase != phase.Running.String() || s.Supervisor == nil) {
-			a.code = exitFailed
-		}
-	}
-	problems := make([]string, 0, len(bad))
-	for _, err := range bad {
-		a.code = exitState
-		problems = append(problems, problem(err))
-	}
-	if a.json {
-		if services == nil {
-			services = []serviceJSON{}
-		}
-		return a.printJSON(map[string]any{"running": running, "services": services, "handoffs": handoffs, "errors": problems})
-	}
-	for _, line := range problems {
-		a.say("%s", line)
-	}
-	if !running {
-		a.say("run is down; this is what the files show")
-	}
-	if handoffs != (handoffCounts{}) {
-		a.say("handoffs: %d pending, %d running, %d failed in the last day; see `hermes-supervisor handoff list --all`", handoffs.Pending, handoffs.Running, handoffs.Failed)
-	}
-	rows := make([][]any, 0, len(services))
-	for _, s := range services {
-		rows = append(rows, []any{s.Service, s.Profile, s.Phase, pidText(s.PID), s.Since, s.Restarts, s.Text})
-	}
-	return a.table([]string{"SERVICE", "PROFILE", "PHASE", "PID", "SINCE", "RESTARTS", "WHY"}, rows)
-}
-
-func pidText(pid int) string {
-	if pid == 0 {
-		return "-"
-	}
-	return strconv.Itoa(pid)
 }

@@ -34,6 +34,7 @@ type turnJSON struct {
 	KeeperAlive  string       `json:"keeper_verdict"`
 	Verified     bool         `json:"verified"`
 	Decision     decisionJSON `json:"decision"`
+	Waiting      *waitingJSON `json:"waiting,omitempty"` // by an order of its keeper's
 }
 
 type decisionJSON struct {
@@ -51,6 +52,7 @@ func jsonOf(v turn.View) turnJSON {
 		Session: t.Session, Home: v.Home, Store: v.Store, Agent: t.Agent, AgentSession: t.AgentSession, Source: t.Source,
 		RequestID: t.RequestID, Phase: t.Phase, Attempts: t.Attempts, StartedAt: t.StartedAt, LastSeen: t.LastSeen,
 		Owner: t.Owner, Verdict: v.Owner.Verdict.String(), Why: v.Owner.Why, KeeperAlive: v.Keeper.Verdict.String(), Verified: t.Verified,
+		Waiting: waitingJSONOf(v.Waiting),
 		Decision: decisionJSON{
 			Action: v.Decision.Action, Reason: v.Decision.Reason, Text: v.Decision.Reason.Text(),
 			Remedy: remedy(v.Decision.Reason, t.Session, t.Agent), Attempt: v.Decision.Attempt, At: v.Decision.At,
@@ -67,7 +69,7 @@ func (a *app) turnListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the open turns, ours and Hermes's own",
 		Long: `Lists the open turns of the home (of the root home: of all its profiles too), oldest first, with what is known about
-their owner and what would happen to each now.`,
+their owner, what would happen to each now, and, of one that waits for a provider's limit or a back-off, until when.`,
 		Example: `  hermes-supervisor turn list --json`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -129,10 +131,14 @@ func (a *app) printTurns(views []turn.View, bad []error) error {
 	}
 	rows := make([][]any, 0, len(views))
 	for _, v := range views {
+		waits, next := "", v.Decision.At
+		if w := v.Waiting; w != nil {
+			waits, next = string(w.Reason), w.At
+		}
 		rows = append(rows, []any{
 			v.Turn.Session, profileOf(v.Home), v.Store, v.Turn.Agent, v.Turn.Phase, v.Turn.Attempts, v.Turn.StartedAt, v.Turn.LastSeen,
-			v.Owner.Verdict.String(), fmt.Sprintf("%s: %s", v.Decision.Action, v.Decision.Reason),
+			v.Owner.Verdict.String(), fmt.Sprintf("%s: %s", v.Decision.Action, v.Decision.Reason), waits, next,
 		})
 	}
-	return a.table([]string{"SESSION", "PROFILE", "STORE", "AGENT", "PHASE", "ATTEMPTS", "STARTED", "LAST SEEN", "OWNER", "DECISION"}, rows)
+	return a.table([]string{"SESSION", "PROFILE", "STORE", "AGENT", "PHASE", "ATTEMPTS", "STARTED", "LAST SEEN", "OWNER", "DECISION", "WAITS", "NEXT TRY"}, rows)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -28,7 +29,7 @@ func (a *app) turnShowCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(map[string]any{"turn": jsonOf(v), "prompt": v.Turn.Prompt})
 			}
-			a.describe(v)
+			describeTurn(a.stdout, v)
 			_, err = fmt.Fprintf(a.stdout, "decision   %s: %s\n\n%s\n", v.Decision.Action, v.Decision.Reason.Text(), strings.TrimRight(v.Turn.Prompt, "\n"))
 			return err
 		},
@@ -51,10 +52,10 @@ func (a *app) view(key string) (turn.View, error) {
 	return r.Show(key)
 }
 
-// describe prints the facts of a turn, a line each.
-func (a *app) describe(v turn.View) {
+// describeTurn prints the facts of a turn, a line each.
+func describeTurn(to io.Writer, v turn.View) {
 	t := v.Turn
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	line("session", "%s", printable(t.Session))
 	line("home", "%s (%s)", v.Home, v.Store)
@@ -80,6 +81,9 @@ func (a *app) describe(v turn.View) {
 	if t.Crash != nil {
 		line("last run", "%s", policy.Reason(t.Crash.Reason).Text())
 	}
+	if v.Waiting != nil {
+		line("waits", "%s: %s", v.Waiting.Reason.Text(), waitingText(*v.Waiting, time.Now()))
+	}
 	_ = w.Flush()
 }
 
@@ -104,35 +108,41 @@ does not hold decides; those after it tell what else would stand in the way.`,
 			if err != nil {
 				return err
 			}
-			checks, decision := policy.Explain(v.Facts)
 			if a.json {
+				checks, _ := policy.Explain(v.Facts)
 				rules := make([]map[string]any, 0, len(checks))
 				for _, c := range checks {
 					rules = append(rules, map[string]any{"rule": c.Rule, "fact": c.Fact, "holds": c.Holds, "decided": c.Decided})
 				}
 				return a.printJSON(map[string]any{"turn": jsonOf(v), "rules": rules})
 			}
-			a.describe(v)
-			fmt.Fprintln(a.stdout)
-			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			for _, c := range checks {
-				mark := "yes"
-				switch {
-				case c.Decided:
-					mark = "decides"
-				case !c.Holds:
-					mark = "no"
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\n", mark, c.Rule, c.Fact)
-			}
-			if err := w.Flush(); err != nil {
-				return err
-			}
-			fmt.Fprintf(a.stdout, "\n%s: %s\n", decision.Action, decision.Reason.Text())
-			if remedy := remedy(decision.Reason, v.Turn.Session, v.Turn.Agent); remedy != "" {
-				fmt.Fprintf(a.stdout, "to change it: %s\n", remedy)
-			}
-			return nil
+			return explainTurn(a.stdout, v)
 		},
 	}
+}
+
+// explainTurn prints the facts of a turn, every rule of the decision about it, and what would change that.
+func explainTurn(to io.Writer, v turn.View) error {
+	checks, decision := policy.Explain(v.Facts)
+	describeTurn(to, v)
+	fmt.Fprintln(to)
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	for _, c := range checks {
+		mark := "yes"
+		switch {
+		case c.Decided:
+			mark = "decides"
+		case !c.Holds:
+			mark = "no"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", mark, c.Rule, c.Fact)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(to, "\n%s: %s\n", decision.Action, decision.Reason.Text())
+	if remedy := remedy(decision.Reason, v.Turn.Session, v.Turn.Agent); remedy != "" {
+		fmt.Fprintf(to, "to change it: %s\n", remedy)
+	}
+	return nil
 }

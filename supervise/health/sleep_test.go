@@ -68,7 +68,7 @@ func TestHeartbeatThatAMachineSleptThroughIsNoHang(t *testing.T) {
 					}
 				}()
 				check := func(_ context.Context, woke time.Time) error { return beats(file, maxAge, started, woke, now()) }
-				err := watch(ctx, check, interval, time.Second, 1, now)
+				err := watch(ctx, check, interval, time.Second, 1, nil, now)
 				after := time.Since(started) - sleepAfter
 				switch {
 				case tc.want == 0 && err != nil:
@@ -98,7 +98,7 @@ func TestCheckThatAMachineSleptThroughIsNotCounted(t *testing.T) {
 				return ctx.Err()
 			}
 			now := func() time.Time { return time.Now().Add(slept) }
-			if err := watch(t.Context(), check, 10*time.Second, time.Second, 1, now); err == nil || asked != want {
+			if err := watch(t.Context(), check, 10*time.Second, time.Second, 1, nil, now); err == nil || asked != want {
 				t.Errorf("a sleep in the first check: %v; %d checks, want %d; %v", cut, asked, want, err)
 			}
 		})

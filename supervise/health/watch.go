@@ -9,18 +9,22 @@ import (
 
 // Watch calls check every interval, the first time after one, and returns its error once it has failed so many times
 // in a row (0 counts as 1). It returns nil when ctx ends. One check may take timeout (0: as long as it likes), by the
-// ctx that it is given; the interval begins when it has ended.
+// ctx that it is given; the interval begins when it has ended. told is called, if it is not nil, with how many have
+// failed in a row so far and why, whenever that has changed and Watch goes on.
 //
 // The machine may sleep, or this whole tree be stopped: a heartbeat is old then without a fault of the service, and a
 // connection was cut. So check gets the time since when the service has had its chance: zero, or when the last such gap
 // was seen (see awake.Late); and a round in which there was one is not counted where it fails, nor is one after the
 // clock was set back.
-func Watch(ctx context.Context, check func(ctx context.Context, woke time.Time) error, interval, timeout time.Duration, failures int) error {
-	return watch(ctx, check, interval, timeout, failures, time.Now)
+func Watch(ctx context.Context, check func(ctx context.Context, woke time.Time) error, interval, timeout time.Duration, failures int, told func(failed int, why error)) error {
+	return watch(ctx, check, interval, timeout, failures, told, time.Now)
 }
 
 // watch is Watch with the clock handed in, which the fake time of a test cannot set.
-func watch(ctx context.Context, check func(context.Context, time.Time) error, interval, timeout time.Duration, failures int, now func() time.Time) error {
+func watch(ctx context.Context, check func(context.Context, time.Time) error, interval, timeout time.Duration, failures int, told func(int, error), now func() time.Time) error {
+	if told == nil {
+		told = func(int, error) {}
+	}
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
 	var woke time.Time
@@ -44,11 +48,15 @@ func watch(ctx context.Context, check func(context.Context, time.Time) error, in
 		case ctx.Err() != nil:
 			return nil
 		case err == nil:
-			failed = 0
+			if failed > 0 {
+				failed = 0
+				told(0, nil)
+			}
 		case !slept:
 			if failed++; failed >= failures {
 				return err
 			}
+			told(failed, err)
 		}
 	}
 }

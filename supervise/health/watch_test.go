@@ -53,7 +53,7 @@ func TestWatchCountsFailuresInARow(t *testing.T) {
 				defer cancel()
 				s := &script{answers: tc.answers, took: time.Second, end: cancel}
 				began := time.Now()
-				err := Watch(ctx, s.check, 10*time.Second, 5*time.Second, tc.failures)
+				err := Watch(ctx, s.check, 10*time.Second, 5*time.Second, tc.failures, nil)
 				got := ""
 				if err != nil {
 					got = err.Error()
@@ -73,7 +73,7 @@ func TestWatchBoundsACheckThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		err := Watch(t.Context(), func(ctx context.Context, _ time.Time) error { <-ctx.Done(); return ctx.Err() }, 10*time.Second, 3*time.Second, 2)
+		err := Watch(t.Context(), func(ctx context.Context, _ time.Time) error { <-ctx.Done(); return ctx.Err() }, 10*time.Second, 3*time.Second, 2, nil)
 		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != 26*time.Second {
 			t.Errorf("%v after %s", err, took)
 		}
@@ -87,7 +87,7 @@ func TestWatchEndsWithItsContextEvenInACheck(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), end)
 			defer cancel()
 			began := time.Now()
-			err := Watch(ctx, func(ctx context.Context, _ time.Time) error { <-ctx.Done(); return ctx.Err() }, 10*time.Second, 0, 1)
+			err := Watch(ctx, func(ctx context.Context, _ time.Time) error { <-ctx.Done(); return ctx.Err() }, 10*time.Second, 0, 1, nil)
 			if took := time.Since(began); err != nil || took != end {
 				t.Errorf("%v after %s, want nil after %s", err, took, end)
 			}
@@ -125,7 +125,7 @@ func TestWatchDoesNotCountTheFirstCheckAfterASleep(t *testing.T) {
 					return time.Now().Round(0)
 				}
 				got := ""
-				if err := watch(ctx, s.check, interval, time.Second, 1, now); err != nil {
+				if err := watch(ctx, s.check, interval, time.Second, 1, nil, now); err != nil {
 					got = err.Error()
 				}
 				if got != tc.want {

@@ -62,7 +62,7 @@ func (j *job) start(ctx context.Context) *phase.Event {
 	}
 	announced := instance == j.rec.Next && !j.dirty && j.state.Reason == phase.ReasonRestarted
 	j.rec.Process = ident.Unlaunched(j.Supervisor, instance)
-	j.rec.Digest, j.rec.Next = j.spec.Digest, ""
+	j.rec.Digest, j.rec.Next, j.rec.Failing = j.spec.Digest, "", nil
 	if !announced {
 		if j.save(); j.dirty {
 			return failed(errNotRecorded)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"time"
 
+	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy/phase"
 	"hermes-supervisor/supervise/awake"
 	"hermes-supervisor/supervise/health"
@@ -48,10 +50,46 @@ func (j *job) probe(l *launch, out ...health.Stream) {
 			return
 		}
 		check := func(ctx context.Context, woke time.Time) error { return spec.Health.Check(ctx, l.began, woke) }
-		if err := health.Watch(ctx, check, spec.Interval, spec.Timeout, spec.Failures); err != nil && ctx.Err() == nil {
+		if err := health.Watch(ctx, check, spec.Interval, spec.Timeout, spec.Failures, j.tellChecks(l)); err != nil && ctx.Err() == nil {
 			tell(phase.Unhealthy, err)
 		}
 	}()
+}
+
+// checked is what a launch's health checks have come to.
+type checked struct {
+	launch  int64
+	failing *fsstate.Failing // nil: the last one succeeded
+}
+
+// maxWhy bounds what a record says of a failed check, in bytes.
+const maxWhy = 200
+
+// tellChecks hands what a health check says to the runner.
+func (j *job) tellChecks(l *launch) func(failed int, why error) {
+	of := j.spec.Failures
+	return func(failed int, why error) {
+		c := checked{launch: l.number}
+		if failed > 0 {
+			text := why.Error()
+			c.failing = &fsstate.Failing{Checks: failed, Of: of, Why: strings.ToValidUTF8(text[:min(len(text), maxWhy)], ""), At: time.Now().UTC()}
+		}
+		select {
+		case j.checks <- c:
+		case <-l.ctx.Done():
+		}
+	}
+}
+
+// noteChecks records it, for those who look on: nothing is decided by it here.
+func (j *job) noteChecks(c checked) {
+	if j.launch == nil || j.launch.number != c.launch {
+		return
+	}
+	j.rec.Failing = c.failing
+	j.Gate <- struct{}{}
+	j.save()
+	<-j.Gate
 }
 
 func awaitReady(ctx context.Context, spec Spec, began time.Time, out []health.Stream, told func(string)) error {

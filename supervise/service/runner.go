@@ -71,6 +71,7 @@ type job struct {
 	spare   string   // instance of a witness that is ready for the next launch
 	past    []string // instances of which nothing lives, and whose files go when no record names them
 	events  chan phase.Event
+	checks  chan checked
 	timer   *time.Timer   // the one point in time at which something is due: back-off, another try to write, another look
 	lookAt  time.Time     // zero: nothing is unknown
 	looks   int           // how often it stayed so
@@ -86,7 +87,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec) error {
 	defer close(r.done)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	j := &job{Runner: r, spec: spec, events: make(chan phase.Event, 4), answers: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	j := &job{Runner: r, spec: spec, events: make(chan phase.Event, 4), checks: make(chan checked), answers: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 	j.timer.Stop()
 	defer j.timer.Stop()
 	act, err := j.claim(ctx)
@@ -119,6 +120,8 @@ func (r *Runner) Run(ctx context.Context, spec Spec) error {
 			j.handle(ctx, e)
 		case <-j.exited():
 			j.handle(ctx, j.exit())
+		case c := <-j.checks:
+			j.noteChecks(c)
 		case <-j.answers:
 			j.answered(ctx)
 		case <-j.timer.C:

@@ -20,9 +20,10 @@ const (
 	listenEvery = time.Second
 	listenFor   = time.Minute
 
-	stallLadder  = 5 * time.Second
-	drainLadder  = 5 * time.Second
-	settledAfter = process.Patience + time.Second/2 // what started stays up for minutes or hours from here on, and is watched
+	stallLadder   = 5 * time.Second
+	stallLockWait = 100 * time.Millisecond // of what is only told
+	drainLadder   = 5 * time.Second
+	settledAfter  = process.Patience + time.Second/2 // what started stays up for minutes or hours from here on, and is watched
 )
 
 // killNow is the last rung alone.
@@ -117,6 +118,7 @@ func (j *job) await(ctx context.Context) ending {
 				continue
 			}
 			e.Stalled = true
+			j.markStalled(ctx)
 			j.Say("no sign of life for %s: ending the agent as crashed", j.Request.Stall)
 			stop(j.Request.Agent.stop(stallLadder))
 		case <-j.wake:
@@ -200,6 +202,20 @@ func (j *job) markStopping(ctx context.Context) error {
 	})
 	fault.At("stop.durable")
 	return err
+}
+
+// markStalled records that the agent is about to be ended since it stalled, for those who look on meanwhile: how it ended
+// is recorded once it is gone, so a record that cannot be written now holds nothing up.
+func (j *job) markStalled(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stallLockWait)
+	defer cancel()
+	err := j.update(ctx, "stall", func(t *fsstate.Turn) error {
+		t.StalledAt = time.Now().UTC()
+		return j.put(t, "stalled", policy.ReasonStalled)
+	})
+	if err != nil {
+		j.Room.log().Warn("stall not recorded", "error", err.Error())
+	}
 }
 
 // end takes a run's tree down and says what would not go.

@@ -95,7 +95,7 @@ func (j *job) launch(t *fsstate.Turn) (_ *run, err error) {
 
 	t.Phase = fsstate.PhaseIntended
 	t.LaunchedAt = time.Now().UTC()
-	t.RetryAt = time.Time{}
+	t.RetryAt, t.StalledAt = time.Time{}, time.Time{}
 	t.Owner = ident.Unlaunched(j.self, r.instance)
 	if err := j.Room.files().Put(t); err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ type View struct {
 	Keeper, Owner ident.Finding
 	Facts         policy.Facts
 	Decision      policy.Decision
+	Waiting       *policy.Waiting // nil: it does not wait, or nobody knows for what
 }
 
 // List reads every open turn of this home, ours and Hermes's own, oldest first. What cannot be read is reported beside
@@ -74,10 +75,14 @@ func (s *scene) views(turns []*fsstate.Turn) []View {
 
 func (s *scene) view(t *fsstate.Turn) View {
 	st := s.judge(t, policy.Auto)
-	return View{
+	v := View{
 		Turn: t, Home: s.room.Store.Home().Path, Store: storeOf(t),
 		Keeper: st.keeper, Owner: st.owner, Facts: st.facts, Decision: policy.Decide(st.facts),
 	}
+	if w, waits := policy.Waits(st.facts); waits {
+		v.Waiting = &w
+	}
+	return v
 }
 
 // Show is the view of one session's open turn, under any of its keys; ErrNoTurn where there is none.

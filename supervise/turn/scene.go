@@ -129,7 +129,10 @@ func (s *scene) facts(t *fsstate.Turn, by policy.By, keeper, owner ident.Finding
 		Keeper: life(keeper.Verdict), Owner: life(owner.Verdict), OwnerWhy: owner.Why,
 		LeaseHeld: held, LeaseOwner: leaseOwner,
 		Verified: t.Verified, AgentKnown: known,
-		RetryAt: t.RetryAt, EndUnobserved: t.Unobserved, NewerPrompt: s.newerHermes(t),
+		RetryAt: t.RetryAt, Stalled: !t.StalledAt.IsZero(), EndUnobserved: t.Unobserved, NewerPrompt: s.newerHermes(t),
+	}
+	if t.Crash != nil {
+		f.Cause = policy.Reason(t.Crash.Reason)
 	}
 	if t.Drained && t.Keeper.BootID != "" && t.Keeper.BootID != ident.BootID() {
 		f.OtherBoot, f.BootedAt = true, s.now.Add(-ident.Uptime())

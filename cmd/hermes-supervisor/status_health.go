@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/supervise"
+	"hermes-supervisor/supervise/service"
+	"hermes-supervisor/supervise/turn"
+)
+
+// The answers that `status --health` may be asked for.
+const (
+	healthLive  = "live"
+	healthReady = "ready"
+)
+
+const healthHelp = `With --health it prints one line for a probe, writes nothing, and exits with 0 or 1: live (the default) when run lives and
+its loop has turned within the last 90 s; ready when moreover everything that should be up is up. In a Kubernetes container:
+
+    startupProbe:   {exec: {command: [hermes-supervisor, status, --health]}, failureThreshold: 30, periodSeconds: 1}
+    livenessProbe:  {exec: {command: [hermes-supervisor, status, --health]}, periodSeconds: 10, timeoutSeconds: 5}
+    readinessProbe: {exec: {command: [hermes-supervisor, status, --health=ready]}, periodSeconds: 5, timeoutSeconds: 5}
+
+A service that crashes makes the container not ready, and never restarts it: run does that itself.`
+
+// health answers a probe.
+func (a *app) health(asked string) error {
+	if asked != healthLive && asked != healthReady {
+		return &turn.UsageError{Problem: fmt.Sprintf("--health is live or ready, not %.40q", asked)}
+	}
+	home, err := a.resolveHome()
+	if err != nil {
+		return err
+	}
+	well, text, err := runLives(home, time.Now())
+	if well && err == nil && asked == healthReady {
+		well, text, err = a.everythingIsUp(text)
+	}
+	if err != nil {
+		return err
+	}
+	if !well {
+		a.code = exitFailed
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"check": asked, "healthy": well, "text": text})
+	}
+	if !well {
+		asked = "not " + asked
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s: %s\n", asked, text)
+	return err
+}
+
+// runLives tells whether the run of a home lives and its loop turns. It reads no configuration: what somebody writes
+// there must not end a run that works.
+func runLives(home fsstate.Home, now time.Time) (lives bool, text string, err error) {
+	store, err := fsstate.OpenRead(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, "run was never started in this home", nil
+	}
+	if err != nil {
+		return false, "", err
+	}
+	defer store.Close() //nolint:errcheck // a directory handle
+	run, err := store.Supervisor()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, "run is down", nil
+	}
+	if err != nil {
+		return false, "", err
+	}
+	who, age := fmt.Sprintf("run (pid %d)", run.Supervisor.PID), now.Round(0).Sub(run.Beat)
+	found := service.JudgeSupervisor(store, run.Supervisor)
+	switch {
+	case found.Verdict == ident.Dead:
+		return false, fmt.Sprintf("%s is gone: %s", who, found.Why), nil
+	case ident.Stopped(run.Supervisor):
+		return false, who + " is stopped by a signal; SIGCONT lets it go on", nil
+	case run.Beat.IsZero():
+		return false, who + " gives no sign of life", nil
+	case age > supervise.MaxBeatAge:
+		return false, fmt.Sprintf("%s has not turned its loop for %s", who, span(age)), nil
+	case age < -supervise.MaxBeatAge:
+		return false, fmt.Sprintf("%s last turned its loop in the future, in %s: the clock was set back", who, span(-age)), nil
+	}
+	return true, fmt.Sprintf("%s turned its loop %s ago", who, span(max(age, 0))), nil
+}
+
+// everythingIsUp tells the same of what run is to keep up.
+func (a *app) everythingIsUp(lives string) (well bool, text string, err error) {
+	now, err := a.look(false)
+	if err != nil {
+		return false, "", err
+	}
+	up := 0
+	for _, s := range now.services {
+		switch {
+		case s.down():
+			return false, fmt.Sprintf("service %s: %s", s.name(), s.why(time.Now())), nil
+		case s.Up:
+			up++
+		}
+	}
+	if len(now.bad) > 0 {
+		return false, problem(now.bad[0]), nil
+	}
+	return true, fmt.Sprintf("%s up; %s", count(up, "service"), lives), nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"hermes-supervisor/policy"
+	"hermes-supervisor/supervise/turn"
+)
+
+// waitingJSON is what an open turn waits for by an order of its keeper's, in the JSON of turns.
+type waitingJSON struct {
+	Reason  policy.Reason `json:"reason"`
+	Text    string        `json:"text"`
+	Cause   policy.Reason `json:"cause,omitempty"` // why the last run ended
+	Attempt int           `json:"attempt"`         // number of the continuation that follows
+	NextTry time.Time     `json:"next_try,omitzero"`
+}
+
+func waitingJSONOf(w *policy.Waiting) *waitingJSON {
+	if w == nil {
+		return nil
+	}
+	return &waitingJSON{Reason: w.Reason, Text: w.Reason.Text(), Cause: w.Cause, Attempt: w.Attempt, NextTry: w.At}
+}
+
+// waitingText says in a few words what a turn waits for, and until when.
+func waitingText(w policy.Waiting, now time.Time) string {
+	text := string(w.Reason)
+	switch {
+	case w.Reason == policy.ReasonStalled:
+		return fmt.Sprintf("%s: it is being ended, then attempt %d", text, w.Attempt)
+	case w.Cause != "" && w.Cause != w.Reason:
+		text += " after " + string(w.Cause)
+	}
+	return fmt.Sprintf("%s: attempt %d in %s", text, w.Attempt, span(w.At.Sub(now)))
+}
+
+// standsAs is a turn's phase in the short tables, or the word for what it waits for.
+func standsAs(v turn.View) string {
+	if v.Waiting != nil {
+		return string(v.Waiting.Reason)
+	}
+	return v.Turn.Phase
+}
+
+// whyTurn is why a turn stands as it does, in one line.
+func whyTurn(v turn.View, now time.Time) string {
+	if v.Waiting != nil {
+		return waitingText(*v.Waiting, now)
+	}
+	switch d := v.Decision; {
+	case d.Reason == policy.ReasonKeeperAlive:
+		return "at work"
+	case !d.At.IsZero():
+		return fmt.Sprintf("%s: until %s", d.Reason, d.At.Local().Format(time.DateTime))
+	default:
+		return d.Reason.Text()
+	}
+}
