@@ -26,6 +26,7 @@ type app struct {
 	unsafe bool
 	json   bool
 
+	owner   int // user id of whom the configuration may be, beside root and oneself: see config.Source
 	code    int
 	ordered atomic.Bool // a signal has asked this call to end: nothing further is started
 }
@@ -159,6 +160,7 @@ func (a *app) load(read func(config.Source) (config.Config, error)) (config.Conf
 	if err != nil {
 		return config.Config{}, source, err
 	}
+	source.Owner = a.owner
 	cfg, err := read(source)
 	return cfg, source, err
 }

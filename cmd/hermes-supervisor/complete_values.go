@@ -26,7 +26,7 @@ const (
 
 // freeText are the placeholders of values that nobody can guess. completion knows every other one, so that a new word in a
 // Use line or a flag's help is a word that somebody has thought about: a test holds that.
-var freeText = []string{"TEXT", "PID", "CLAIM", "NAME", "COUNT", "COMMAND-LINE", "BYTES", "string", "duration", "int", "float", "count", "DURATION", "", "N"}
+var freeText = []string{"TEXT", "PID", "CODE", "USER", "CLAIM", "NAME", "COUNT", "COMMAND-LINE", "BYTES", "string", "duration", "int", "float", "count", "DURATION", "", "N"}
 
 // values are the candidates for a placeholder. prefix stands before each of them in the word ("--agent=").
 func (c *completion) values(cmd *cobra.Command, kind, prefix, begins string) (offer string, found []candidate) {

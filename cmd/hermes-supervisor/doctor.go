@@ -35,7 +35,7 @@ and their versions, the hooks, the service manager, and what is recorded: one li
 the command that mends what is not ok. It changes nothing (a second process tries a lock on a file that is removed again),
 and a check that hangs is left behind after some seconds.
 
-The exit code is 1 where there is a problem; a warning alone is 0. The order of the lines is always the same.`,
+A warning is no problem. The order of the lines is always the same.`,
 		Example: `  hermes-supervisor doctor
   hermes-supervisor doctor --json | jq -r '.findings[] | select(.status != "ok") | .remedy'`,
 		Args: noArgs,
@@ -152,7 +152,8 @@ func (a *app) printFindings(report []doctor.Finding) error {
 // lockTryCommand is the second process of the lock test: what it says of the lock of a file is one word on its stdout.
 func (a *app) lockTryCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "lock-try FILE", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: "lock-try FILE", Short: "The second process of doctor's lock test: say whether the lock of a file is held", Hidden: true,
+		Example: "  hermes-supervisor lock-try /home/me/.hermes/supervisor/tmp/doctor", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !filepath.IsAbs(args[0]) {
 				return &turn.UsageError{Problem: "lock-try takes an absolute path"}

@@ -5,7 +5,7 @@ import "hermes-supervisor/supervise"
 // exitsAsWritten are those of exitsOf; a code without a text has that of exitMeans.
 func exitsAsWritten(path string) []exit {
 	switch path {
-	case "", "turn", "hooks", "handoff", "agents", "help", "completion":
+	case "", "turn", "hooks", "handoff", "agents", "help", "completion", "install", "uninstall":
 		return []exit{{0, "printed"}, {exitUsage, ""}}
 	case "version", "demo-agent":
 		return []exit{{0, "done"}, {exitFailed, "its output could not be written"}, {exitUsage, ""}}
@@ -194,6 +194,29 @@ func exitsAsWritten(path string) []exit {
 			{exitConfiguration, ""},
 			{exitOwn, "the code of the command line after --, where that ended by itself (128+n: by signal n)"},
 		}
+	case "install systemd", "install launchd", "install windows-task":
+		return []exit{
+			{0, "installed and started, or nothing to change"},
+			{exitFailed, "a file in its place is not ours or was changed by hand, or the manager's own command failed"},
+			{exitUsage, "the command line is wrong, there is nothing to run, or no unit can hold a path"},
+			{exitState, ""},
+			{exitBusy, "something else already runs this home"},
+			{exitConfiguration, ""},
+		}
+	case "uninstall systemd", "uninstall launchd", "uninstall windows-task":
+		return []exit{
+			{0, "gone, or not there"},
+			{exitFailed, "the file in its place is not ours, or the manager's own command failed"},
+			{exitUsage, ""},
+			{exitState, ""},
+			{exitConfiguration, ""},
+		}
+	case "doctor":
+		return []exit{{0, "no problem; there may be warnings"}, {exitFailed, "a problem, each with what mends it"}, {exitUsage, ""}}
+	case "lock-try":
+		return []exit{{0, "answered"}, {exitFailed, ""}, {exitUsage, ""}}
+	case "sweep":
+		return []exit{{0, "removed, or nothing to remove"}, {exitFailed, ""}, {exitUsage, ""}, {exitState, ""}, {exitConfiguration, ""}}
 	case "status":
 		return []exit{{0, "everything that should be up is up; with --health: run is alive"}, {exitFailed, "something is not, or run is down"}, {exitUsage, ""}, {exitState, ""}, {exitConfiguration, ""}}
 	case "logs":

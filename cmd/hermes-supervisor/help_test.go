@@ -116,6 +116,7 @@ func TestExamplesAreCommandLines(t *testing.T) {
 	script.WriteString(`PATH=/nowhere
 hermes-supervisor() { printf '%s\x1f' "$@" >&3; printf '\x1e' >&3; }
 date() { printf 2026-01-02; }
+sudo() { "$@"; }
 SESSION_ID=s AGENT_PID=1 ID=i CLAIM=c
 `)
 	for _, cmd := range everyCommand() {

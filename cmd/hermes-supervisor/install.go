@@ -21,11 +21,6 @@ type installFlags struct {
 	scope, goos     string // what they come to; a test sets goos
 }
 
-const installCodes = `
-
-Exit codes: 0 done, or nothing to change; 1 a file in its place is not ours or was changed by hand, or the manager's own
-command failed; 2 a path that no unit can hold; 75 something else already runs this home; 78 hermes.toml.`
-
 func (a *app) installCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
@@ -35,7 +30,7 @@ configuration and PATH of the shell that installs stand in it as they are now; n
 no secret: variables go into env_file of hermes.toml. Its stop time is above what the services may take; after changing
 these, install again.
 
-It is refused where another unit runs the same home: one of ours, or Hermes's own gateway unit, plist, s6 service or task.` + installCodes,
+It is refused where another unit runs the same home: one of ours, or Hermes's own gateway unit, plist, s6 service or task.`,
 		Example: `  hermes-supervisor install systemd
   hermes-supervisor install systemd --print
   hermes-supervisor install launchd`,
@@ -44,10 +39,10 @@ It is refused where another unit runs the same home: one of ours, or Hermes's ow
 	}
 	cmd.AddCommand(
 		a.installOne(manager.Systemd, "Keep run up by systemd: by your own manager, or with --system by the machine's",
-			`Writes hermes-supervisor.service (with the profile's name behind it for a profile) and runs systemctl daemon-reload and
-enable --now. Your own manager ends with your last logout, and starts at your first login, unless you have it linger:
+			`Writes hermes-supervisor.service (with the profile's name behind it for a profile) and has systemctl enable and start
+it. Your own manager ends with your last logout, and starts at your first login, unless you have it linger:
 loginctl enable-linger says so for good.`,
-			"  hermes-supervisor install systemd\n  sudo hermes-supervisor --home /home/me/.hermes -c /home/me/.config/hermes-supervisor/hermes.toml install systemd --system --as me"),
+			"  hermes-supervisor install systemd\n  sudo hermes-supervisor install systemd --system --as me --home ~/.hermes -c ~/hermes.toml"),
 		a.installOne(manager.Launchd, "Keep run up by launchd, as your agent",
 			`Writes ~/Library/LaunchAgents/org.hermes-supervisor.plist and runs launchctl enable and bootstrap. What run prints goes to
 ~/Library/Logs/hermes-supervisor.log. launchd cannot be told of exit codes, so that an end that a restart would not mend
@@ -65,7 +60,7 @@ without a time limit, and never twice. Its console window may be closed, which i
 func (a *app) installOne(kind, short, long, example string) *cobra.Command {
 	f := &installFlags{manager: kind, goos: runtime.GOOS}
 	cmd := &cobra.Command{
-		Use: kind, Short: short, Long: long + installCodes, Example: example, Args: noArgs,
+		Use: kind, Short: short, Long: long, Example: example, Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
@@ -75,7 +70,7 @@ func (a *app) installOne(kind, short, long, example string) *cobra.Command {
 	}
 	f.scopes(cmd)
 	if kind == manager.Systemd {
-		cmd.Flags().StringVar(&f.runAs, "as", "", "user that a unit of the machine's manager runs as (default: who called sudo, else yourself)")
+		cmd.Flags().StringVar(&f.runAs, "as", "", "`USER` that a unit of the machine's manager runs as (default: who called sudo, else yourself)")
 	}
 	cmd.Flags().BoolVar(&f.print, "print", false, "write and run nothing: print the unit")
 	cmd.Flags().BoolVar(&f.packaged, "packaged", false, "with --print: the unit that a package brings, for each user's own home and configuration")
@@ -122,7 +117,7 @@ func (a *app) uninstallCommand() *cobra.Command {
 		Use:   "uninstall",
 		Short: "Stop what install has started, and take its unit away",
 		Long: `Stops the unit of this home, which is an ordered stop of everything that run keeps up, and removes its file. A file that
-install did not write is left alone (exit 1). No state is removed: open turns wait for the next run.` + installCodes,
+install did not write is left alone. No state is removed: open turns wait for the next run.`,
 		Example: `  hermes-supervisor uninstall systemd`,
 		Args:    unknownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -133,7 +128,7 @@ install did not write is left alone (exit 1). No state is removed: open turns wa
 	} {
 		f := &installFlags{manager: kind, goos: runtime.GOOS}
 		one := &cobra.Command{
-			Use: kind, Short: short, Long: short + ": stops it in order, and removes its file. Doing it again changes nothing." + installCodes,
+			Use: kind, Short: short, Long: short + ": stops it in order, and removes its file. Doing it again changes nothing.",
 			Example: "  hermes-supervisor uninstall " + kind, Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				if err := cmp.Or(f.check(), f.here()); err != nil {

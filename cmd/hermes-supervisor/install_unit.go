@@ -51,6 +51,13 @@ func (f *installFlags) roots(home fsstate.Home) manager.Roots {
 
 // jobOf is what a unit for this home and configuration runs.
 func (a *app) jobOf(ctx context.Context, f *installFlags, home fsstate.Home) (manager.Job, error) {
+	as := ""
+	if f.manager == manager.Systemd && f.system {
+		var err error
+		if as, err = a.systemUser(ctx, f); err != nil {
+			return manager.Job{}, err
+		}
+	}
 	cfg, source, err := a.loadConfig()
 	if err != nil {
 		return manager.Job{}, err
@@ -72,9 +79,7 @@ func (a *app) jobOf(ctx context.Context, f *installFlags, home fsstate.Home) (ma
 	}
 	switch f.manager {
 	case manager.Systemd:
-		if f.system {
-			j.RunAs, err = a.systemUser(ctx, f)
-		}
+		j.RunAs = as
 	case manager.Launchd:
 		if user, err := os.UserHomeDir(); err == nil {
 			j.Logs = filepath.Join(user, "Library", "Logs", unitName(f, home)+".log")
@@ -84,9 +89,6 @@ func (a *app) jobOf(ctx context.Context, f *installFlags, home fsstate.Home) (ma
 		if name := os.Getenv("USERNAME"); name != "" {
 			j.RunAs = strings.TrimPrefix(os.Getenv("USERDOMAIN")+`\`+name, `\`)
 		}
-	}
-	if err != nil {
-		return manager.Job{}, err
 	}
 	if err := j.Check(); err != nil {
 		return manager.Job{}, &turn.UsageError{Problem: err.Error()}
@@ -106,6 +108,11 @@ func (a *app) systemUser(ctx context.Context, f *installFlags) (string, error) {
 		return "", &turn.UsageError{Problem: fmt.Sprintf("--as %.80q is no user's name", as)}
 	case as != self && (cmp.Or(a.home, os.Getenv("HERMES_HOME")) == "" || cmp.Or(a.config, os.Getenv(config.Var)) == ""):
 		return "", &turn.UsageError{Problem: fmt.Sprintf("the unit is to run as %s, and you are %s: name that user's home and configuration with --home and --config", as, cmp.Or(self, "somebody else"))}
+	}
+	if as != self { // run will read it as that user; here it is only looked at
+		if out, err := exec.CommandContext(ctx, "id", "-u", "--", as).Output(); err == nil {
+			a.owner, _ = strconv.Atoi(strings.TrimSpace(string(out))) // 0: nobody
+		}
 	}
 	return as, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (own *ownService) presetFlag(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&own.presets, "preset", nil, "run this built-in service too: hermes-gateway or hermes-serve; may be given again")
+	cmd.Flags().StringArrayVar(&own.presets, "preset", nil, "run this built-in service too, `hermes-gateway|hermes-serve`; may be given again")
 }
 
 // withPresets is the configuration with a service more for each preset of `run --preset`: what a [[service]] of its name alone

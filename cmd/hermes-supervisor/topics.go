@@ -34,6 +34,7 @@ else ~/.hermes and its active profile):
     locks/00.lock … ff.lock      flock stripes
     tmp/                         new versions before their rename
     journal.jsonl                every transition, one line each, never a prompt
+    follow.json                  how far it has been read for metrics and notices, and what was counted
     log/<service>/               out and err, and their archives by byte range, with a total bound
     handoffs/<id>.json           an open handoff: session, platform, note, data, who claimed it
     handed/<id>.json             one that has ended, for the configured retention

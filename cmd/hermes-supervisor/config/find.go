@@ -21,6 +21,9 @@ type Source struct {
 	Path     string // the file, as it was named
 	Explicit bool   // somebody named it, so that it has to be there
 	Dir      string // its folder, absolute: the one that also holds the HMAC key (a link's own, not its target's)
+	// Owner is the user id of somebody else whose it may be, for who reads it in that user's name without running anything of
+	// it (install --as); 0: nobody's but root's and one's own.
+	Owner int
 }
 
 // Find says which file is the configuration: the one of -c (flag), else of HERMES_SUPERVISOR_CONFIG, else hermes.toml in

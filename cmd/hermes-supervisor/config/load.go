@@ -24,10 +24,10 @@ func Load(s Source) (Config, error) { return load(s, ownSurroundings()) }
 func LoadAsWritten(s Source) (Config, error) { return load(s, nil) }
 
 func load(s Source, around *surroundings) (Config, error) {
-	if s == (Source{}) {
+	if s.Path == "" {
 		return defaults(""), nil
 	}
-	text, err := read(s.Path)
+	text, err := readOf(s.Path, s.Owner)
 	if errors.Is(err, errMissing) && !s.Explicit {
 		return defaults(s.Path), nil
 	}

@@ -21,11 +21,14 @@ var errMissing = errors.New("no such file")
 
 // read returns the text of a configuration file that nobody but the user (and root) can change: a regular file of
 // theirs in a folder of theirs, reached directly or by links that lie in such folders. The error is one phrase.
+func read(path string) (string, error) { return readOf(path, 0) }
+
+// readOf is read where the user id as may change it too; 0: nobody else.
 //
 // Looking before opening keeps pipes and devices from being opened at all; the checks are made on the open file, so
 // that a file exchanged in between is not what is read.
-func read(path string) (string, error) {
-	path, err := follow(path)
+func readOf(path string, as int) (string, error) {
+	path, err := follow(path, as)
 	if err != nil {
 		return "", err
 	}
@@ -38,7 +41,7 @@ func read(path string) (string, error) {
 	if err != nil {
 		return "", cause(err)
 	}
-	if err := checkFile(path, info); err != nil {
+	if err := checkFile(path, info, as); err != nil {
 		return "", err
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1)) // it may have grown
@@ -54,7 +57,7 @@ func read(path string) (string, error) {
 var errTooLarge = fmt.Errorf("is larger than %d KiB", maxFile>>10)
 
 // follow returns the file that path leads to, every folder and link on the way checked.
-func follow(path string) (string, error) {
+func follow(path string, as int) (string, error) {
 	for links := range maxLinks {
 		// Split and +, not Dir and Join, whose ".." undoes a name where the kernel goes up from what the name leads to.
 		dir, name := filepath.Split(path)
@@ -70,11 +73,11 @@ func follow(path string) (string, error) {
 		if err != nil {
 			return "", missing(err, links)
 		}
-		if err := checkFolder(dir, links > 0); err != nil {
+		if err := checkFolder(dir, links > 0, as); err != nil {
 			return "", err
 		}
 		if info.Mode().Type() != fs.ModeSymlink {
-			return path, checkFile(path, info)
+			return path, checkFile(path, info, as)
 		}
 		target, err := os.Readlink(path)
 		if err != nil {
@@ -100,14 +103,14 @@ func missing(err error, links int) error {
 	}
 }
 
-func checkFile(path string, info fs.FileInfo) error {
+func checkFile(path string, info fs.FileInfo, as int) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("is %s, not a regular file", kindOfFile(info.Mode()))
 	}
 	if info.Size() > maxFile {
 		return errTooLarge
 	}
-	if problem := othersMayChange(info); problem != "" {
+	if problem := othersMayChange(info, as); problem != "" {
 		return fmt.Errorf("%s%s", problem, remedy(info, path))
 	}
 	return nil
@@ -115,7 +118,7 @@ func checkFile(path string, info fs.FileInfo) error {
 
 // checkFolder checks that nobody else can exchange the files of dir. In a sticky folder nobody can either, which is
 // enough for a link's target (Nix keeps files in one), but not for the folder that was named: it also holds our key.
-func checkFolder(dir string, linked bool) error {
+func checkFolder(dir string, linked bool, as int) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return cause(err)
@@ -123,7 +126,7 @@ func checkFolder(dir string, linked bool) error {
 	if linked && info.Mode()&fs.ModeSticky != 0 {
 		return nil
 	}
-	if problem := othersMayChange(info); problem != "" {
+	if problem := othersMayChange(info, as); problem != "" {
 		return fmt.Errorf("its folder %s %s%s", dir, problem, remedy(info, dir))
 	}
 	return nil

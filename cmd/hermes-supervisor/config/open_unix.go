@@ -17,14 +17,14 @@ const maxExit = 255
 
 const writableByOthers = 0o022
 
-// othersMayChange says who but the user and root could change the file or folder, "" where nobody can. A POSIX access
+// othersMayChange says who but the user, root and the user id as could change the file or folder, "" where nobody can. A POSIX access
 // list that lets another user write shows in the group's bits.
-func othersMayChange(info fs.FileInfo) string {
+func othersMayChange(info fs.FileInfo, as int) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return "has an owner that cannot be told"
 	}
-	if uid := int(stat.Uid); uid != 0 && uid != os.Geteuid() {
+	if uid := int(stat.Uid); uid != 0 && uid != as && uid != os.Geteuid() {
 		return fmt.Sprintf("belongs to user id %d, neither you nor root", uid)
 	}
 	if perm := info.Mode().Perm(); perm&writableByOthers != 0 {

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -127,7 +128,7 @@ func TestAnOpenThatIsOvertakenNeitherWaitsNorFollows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if checkFile(pipe, info) == nil {
+	if checkFile(pipe, info, 0) == nil {
 		t.Error("a named pipe passes the check of the open file")
 	}
 	if f, err := os.OpenFile(link(t, file(t, filepath.Join(dir, "f"), ""), filepath.Join(dir, "l")), openFlags, 0); err == nil {
@@ -141,4 +142,24 @@ func TestAFileThatCannotBeReachedIsNotMissing(t *testing.T) {
 	dir := folder(t)
 	path := filepath.Join(file(t, filepath.Join(dir, "f"), ""), "hermes.toml")
 	refused(t, path, "its folder cannot be reached: not a directory")
+}
+
+// TestAnotherUsersConfigurationIsReadInThatUsersNameOnly is install --system --as USER, by root.
+func TestAnotherUsersConfigurationIsReadInThatUsersNameOnly(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a file somebody else's")
+	}
+	const theirs = 65534
+	dir := t.TempDir()
+	path := filepath.Join(dir, "hermes.toml")
+	if err := errors.Join(os.WriteFile(path, []byte("[agent.worker]\ncommand = [\"work\"]\n"), 0o600), os.Chown(path, theirs, -1), os.Chown(dir, theirs, -1)); err != nil {
+		t.Fatal(err)
+	}
+	for owner, want := range map[int]bool{theirs: true, theirs - 1: false, 0: false} {
+		c, err := LoadAsWritten(Source{Path: path, Explicit: true, Dir: dir, Owner: owner})
+		if (err == nil) != want || (len(c.Agents) == 1) != want {
+			t.Errorf("in the name of %d: %v, %v", owner, c.Agents, err)
+		}
+	}
 }

@@ -14,6 +14,6 @@ const maxExit = math.MaxUint32
 
 // othersMayChange is not checked on Windows: neither owner nor access list. The user's configuration folder
 // (%AppData%) is closed to other users by what it inherits; a file that -c names elsewhere is the user's own care.
-func othersMayChange(fs.FileInfo) string { return "" }
+func othersMayChange(fs.FileInfo, int) string { return "" }
 
 func remedy(fs.FileInfo, string) string { return "" }
