@@ -110,7 +110,7 @@ func (a *app) systemUser(ctx context.Context, f *installFlags) (string, error) {
 		return "", &turn.UsageError{Problem: fmt.Sprintf("the unit is to run as %s, and you are %s: name that user's home and configuration with --home and --config", as, cmp.Or(self, "somebody else"))}
 	}
 	if as != self { // run will read it as that user; here it is only looked at
-		if out, err := exec.CommandContext(ctx, "id", "-u", "--", as).Output(); err == nil {
+		if out, err := exec.CommandContext(ctx, "id", "-u", "--", as).Output(); err == nil { //nolint:gosec // no shell, and no flag
 			a.owner, _ = strconv.Atoi(strings.TrimSpace(string(out))) // 0: nobody
 		}
 	}
