@@ -1,0 +1,181 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"hermes-supervisor/fsstate"
+)
+
+// session is one run of a follower.
+type session struct {
+	*Follower
+
+	since    time.Time
+	state    *state // nil until the lease is held
+	release  func()
+	textfile string            // that is being written
+	over     chan error        // of the command that runs; nil: none does
+	said     map[string]string // faults, as they were last reported
+	settled  bool              // a notice was, since the file of metrics was written
+}
+
+func (s *session) close() {
+	if s.release != nil {
+		s.release()
+	}
+}
+
+// say reports a fault once, for as long as it stays the same; nil ends it.
+func (s *session) say(what, about string, err error) {
+	key := what + "\x00" + about
+	if err == nil {
+		delete(s.said, key)
+		return
+	}
+	if text := err.Error(); s.said[key] != text {
+		s.said[key] = text
+		attrs := []any{"what", what, "error", text}
+		if about != "" {
+			attrs = append(attrs, "about", about)
+		}
+		s.Log.Warn("metrics and notices", attrs...)
+	}
+}
+
+// open takes the lease and reads the state. Another supervisor of this home may have it: then that one follows.
+func (s *session) open() bool {
+	if s.state != nil {
+		return true
+	}
+	if s.release == nil {
+		release, held, err := s.Store.TryLease(lease)
+		if err == nil && !held {
+			err = errors.New("another run of this home writes them")
+		}
+		s.say("metrics and notices left alone", s.Store.Home().Path, err)
+		if err != nil {
+			return false
+		}
+		s.release = release
+	}
+	state, err := load(s.Store, s.since)
+	s.say("counts of metrics not read", s.Store.Path("", StateFile), err)
+	s.state = state
+	return state != nil
+}
+
+// look reads what is new, keeps it, writes the file and begins to tell what is pending; begin is false in a stop.
+func (s *session) look(ctx context.Context, begin bool) {
+	l := s.snapshot()
+	if !s.open() {
+		return
+	}
+	now := time.Now()
+	changed := false
+	for _, h := range l.homes {
+		changed = s.read(h, l.config.Notify, now) || changed
+	}
+	for len(s.state.Pending) > 0 && s.over == nil && (now.Sub(s.state.Pending[0].Time) > MaxAge || len(l.config.Notify.Command) == 0) {
+		s.state.settle(Expired)
+		changed = true
+	}
+	if changed {
+		s.keep()
+	}
+	s.write(l, changed, true, now)
+	if begin && s.over == nil && len(s.state.Pending) > 0 {
+		s.begin(ctx, l.config.Notify)
+	}
+}
+
+func (s *session) keep() {
+	s.say("counts of metrics not kept", s.Store.Path("", StateFile), s.state.save(s.Store))
+}
+
+// read takes what is new in one home's journal, and tells whether there was anything.
+func (s *session) read(h served, n Notify, now time.Time) bool {
+	p := s.state.at(h.profile)
+	known := func(service string) bool { return h.known[service] }
+	events := uint64(0)
+	position, skipped, err := h.store.FollowJournal(p.Position, func(e fsstate.Event) {
+		if events++; e.Time.Before(s.state.Since) {
+			return
+		}
+		p.Tally.count(e, known)
+		told := notice(e, h.home, known, p.Looping)
+		if told != nil && len(n.Command) > 0 && slices.Contains(n.Events, told.Event) {
+			s.state.take(told, n.Rate, now)
+		}
+	})
+	if errors.Is(err, fs.ErrClosed) { // its profile was deleted
+		err = nil
+	}
+	s.say("journal not followed", h.home.Path, err)
+	p.Position = position
+	p.Tally.Skipped += skipped
+	return events > 0 || skipped > 0
+}
+
+// write brings the file of metrics up to date: where something has changed, at a tick, and at the stop.
+func (s *session) write(l look, changed, up bool, now time.Time) {
+	if s.textfile != l.config.Textfile {
+		if s.textfile != "" {
+			s.say("file of metrics not removed", s.textfile, removeTextfile(s.textfile))
+		}
+		if s.textfile = l.config.Textfile; s.textfile != "" {
+			removeLeftovers(s.textfile, now)
+		}
+		changed = true
+	}
+	if s.textfile == "" || !changed && !s.settled && !l.tick && up {
+		return
+	}
+	s.settled = false
+	homes := make([]gauges, 0, len(l.homes))
+	for _, h := range l.homes {
+		homes = append(homes, h.gauges)
+	}
+	s.say("metrics not written", s.textfile, writeTextfile(s.textfile, render(s.Version, up, now, homes, s.state)))
+}
+
+// begin runs the command with the first pending notice.
+func (s *session) begin(ctx context.Context, n Notify) {
+	over, first := make(chan error, 1), s.state.Pending[0]
+	s.over, s.state.Begun = over, true
+	s.keep()
+	go func() { over <- s.tell(ctx, n, first) }()
+}
+
+// told settles the notice whose command has ended. It is tried once: whether to try again is the command's business.
+func (s *session) told(err error) {
+	s.over = nil
+	result := Delivered
+	if err != nil {
+		result = Failed
+	}
+	s.state.settle(result)
+	s.settled = true
+	s.keep()
+	s.say("notice not delivered", "", err)
+}
+
+// finish is the ordered stop.
+func (s *session) finish(ctx context.Context) {
+	s.look(ctx, false)
+	if s.state == nil {
+		return
+	}
+	if s.over != nil {
+		if err := <-s.over; ctx.Err() == nil {
+			s.told(err)
+		} else { // it was cut, and is told by the next supervisor
+			s.state.Begun = false
+			s.keep()
+		}
+	}
+	s.write(s.snapshot(), true, false, time.Now())
+}
