@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hinshun/vt10x"
+	"github.com/hinshun/vt10x" // of tests alone: a terminal that can be read
 	"golang.org/x/sys/unix"
 )
 
