@@ -176,6 +176,11 @@ func (r *Room) remove(t *fsstate.Turn, kind string, reason policy.Reason) error 
 	if err := r.forgetHermes(t, end); err != nil {
 		return err
 	}
+	if reason == policy.ReasonInterrupted {
+		if err := r.renewStopMark(t); err != nil {
+			return err
+		}
+	}
 	fault.At("finish.remove")
 	if err := r.files().Delete(t.Session); err != nil {
 		return err

@@ -39,6 +39,7 @@ func FuzzPauseMark(f *testing.F) {
 func FuzzStopMark(f *testing.F) {
 	f.Add([]byte(`{"version":1,"stop":{"session":"s","boot_id":"b","uptime_ns":5,"at":"2026-07-01T10:00:00Z"}}`))
 	f.Add([]byte(`{"version":1,"stop":{"session":"s","uptime_ns":-9223372036854775808,"at":"0001-01-01T00:00:00Z"}}`))
+	f.Add([]byte(`{"version":1,"stop":{"session":"s","at":"2026-07-01T09:00:00Z","renewed":{"at":"2026-07-01T10:00:00Z"}}}`))
 	f.Add([]byte(`{"version":1,"stop":null}`))
 	f.Add([]byte(`{"version":1}`))
 	f.Add([]byte(``))
@@ -51,8 +52,12 @@ func FuzzStopMark(f *testing.F) {
 			}
 			return
 		}
-		if age := now.since(mark.Moment); age < 0 || age > stopLife {
-			t.Errorf("a mark of age %v is valid", age)
+		lives := mark.Moment
+		if mark.Renewed != nil {
+			lives = *mark.Renewed
+		}
+		if age, left := now.since(mark.Moment), now.since(lives); age < 0 || left < 0 || left > stopLife {
+			t.Errorf("a mark of age %v, renewed %v ago, is valid", age, left)
 		}
 	})
 }

@@ -4,6 +4,7 @@ package turn
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -350,6 +351,31 @@ func TestInterruptEndsATurnForACallThatWaitsForItToo(t *testing.T) {
 			h.start(h.run("prompt", "read")).want(Concluded, policy.ReasonSucceeded, 0) // given after that
 			h.ran(3)
 		})
+	}
+}
+
+// TestAnInterruptThatTookLongToEndATurnStillEndsItForACallThatWaited has the turn go after the order has expired.
+func TestAnInterruptThatTookLongToEndATurnStillEndsItForACallThatWaited(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	ago := func(d time.Duration) Moment {
+		m := Now()
+		m.Uptime, m.Wall = m.Uptime-d, m.Wall.Add(-d)
+		return m
+	}
+	turn := &fsstate.Turn{Session: theSession, Prompt: "prompt", Phase: fsstate.PhaseStopping, StartedAt: time.Now()}
+	mark := stopMark{Session: theSession, Prompt: fsstate.PromptSum("prompt"), Moment: ago(20 * stopLife)}
+	if err := errors.Join(h.room.files().Put(turn), h.room.writeStopMark(mark), h.room.remove(turn, "interrupted", policy.ReasonInterrupted)); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []struct {
+		prompt string
+		given  time.Duration
+		want   bool
+	}{{"prompt", 21 * stopLife, true}, {"prompt", 19 * stopLife, false}, {"another", 21 * stopLife, false}} {
+		if asked, err := h.room.stopAsked(theSession, call.prompt, ago(call.given)); asked != call.want || err != nil {
+			t.Errorf("%q, given %s ago: %v, %v", call.prompt, call.given, asked, err)
+		}
 	}
 }
 

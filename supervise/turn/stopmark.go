@@ -48,6 +48,7 @@ type stopMark struct {
 	Session string `json:"session"`
 	Prompt  string `json:"prompt_sha256,omitempty"` // "": there was no turn
 	Moment
+	Renewed *Moment `json:"renewed,omitempty"` // when the turn went, if that took long: the mark lives on from then
 }
 
 // stopFile is the name of a mark: those of two prompts stand beside each other.
@@ -64,6 +65,10 @@ func (r *Room) leaveStopMark(session string, t *fsstate.Turn) error {
 	if t != nil {
 		mark.Prompt = fsstate.PromptSum(t.Prompt)
 	}
+	return r.writeStopMark(mark)
+}
+
+func (r *Room) writeStopMark(mark stopMark) error {
 	raw, err := json.Marshal(mark)
 	if err != nil {
 		return err
@@ -72,7 +77,27 @@ func (r *Room) leaveStopMark(session string, t *fsstate.Turn) error {
 	if err != nil {
 		return err
 	}
-	return r.Store.Write(fsstate.Requests, stopFile(session, mark.Prompt), data)
+	return r.Store.Write(fsstate.Requests, stopFile(mark.Session, mark.Prompt), data)
+}
+
+// renewStopMark has the mark of an interrupted turn live on from the moment that the turn goes. What is stopped with its
+// keeper, or does not die, may take longer to go than an order lives, and a call may have waited for it all that time.
+func (r *Room) renewStopMark(t *fsstate.Turn) error {
+	data, _, err := r.Store.Read(fsstate.Requests, stopFile(t.Session, fsstate.PromptSum(t.Prompt)))
+	if err != nil {
+		return nil //nolint:nilerr // nobody has asked for it, or it cannot be read: then it says nothing to a call either
+	}
+	var mark stopMark
+	doc, err := fsstate.DecodeDocument(data, stopVersion)
+	if err != nil || json.Unmarshal(doc["stop"], &mark) != nil {
+		return nil //nolint:nilerr // likewise
+	}
+	now := Now()
+	if now.since(mark.Moment) < stopLife/2 { // there is time left for whoever looks now
+		return nil
+	}
+	mark.Renewed = &now
+	return r.writeStopMark(mark)
 }
 
 // stopAsked tells whether a stop request precedes the marker of a keeper that started at the given moment with that
@@ -111,7 +136,11 @@ func decodeStopMark(data []byte, now Moment) (mark stopMark, valid bool) {
 	if err != nil || json.Unmarshal(doc["stop"], &mark) != nil {
 		return stopMark{}, false
 	}
-	if age := now.since(mark.Moment); age < 0 || age > stopLife {
+	lives := mark.Moment
+	if mark.Renewed != nil {
+		lives = *mark.Renewed
+	}
+	if now.since(mark.Moment) < 0 || now.since(lives) < 0 || now.since(lives) > stopLife {
 		return stopMark{}, false
 	}
 	return mark, true
