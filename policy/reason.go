@@ -105,7 +105,7 @@ var wordings = []wording{
 	{ReasonEndUnobserved, "nobody saw how the turn ended, so its continuation is told to verify first", ""},
 
 	{ReasonEndEvent, "the agent said that the turn is complete", ""},
-	{ReasonBusy, "the agent refused because the session has another owner", "close the session there, or wait"},
+	{ReasonBusy, "the agent refused before it began: another owner has the session, or its backend is not up", "close the session there, start the backend, or wait"},
 	{ReasonRateLimited, "the provider's rate limit stopped the turn", "wait until the limit is lifted"},
 	{ReasonUnknownSession, "the agent does not know the session that it was to resume", ""},
 	{ReasonHandledError, "the agent ended the turn with an error of its own", "read its output, then give the prompt again"},

@@ -24,7 +24,7 @@ import (
 // The test binary plays several parts, by its first argument: none, the tests; "child", the scripted program of
 // childtest; "keeper", the keeper of a turn; "supervisor", a Supervisor in a process of its own, which a test kills;
 // "deliverer", the keeper of a handoff; "handler", the command of a platform.
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 // host is the parent of everything that the tests start: nothing is started beside it, since it reaps what it does not
 // know. What a killed supervisor leaves behind comes to it, as to an init.

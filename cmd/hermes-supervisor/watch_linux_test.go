@@ -156,14 +156,21 @@ func (s *screenOf) left(code int) {
 	s.isFree()
 }
 
+// mode is that of the screen, which is being written meanwhile.
+func (s *screenOf) mode() vt10x.ModeFlag {
+	s.vt.Lock()
+	defer s.vt.Unlock()
+	return s.vt.Mode()
+}
+
 // isFree waits until the terminal is as it was before.
 func (s *screenOf) isFree() {
 	s.t.Helper()
 	if err := within(patience, func() (bool, error) {
-		mode := s.vt.Mode()
+		mode := s.mode()
 		return mode&vt10x.ModeAltScreen == 0 && mode&vt10x.ModeHide == 0 && mode&vt10x.ModeWrap != 0, nil
 	}); err != nil {
-		s.t.Errorf("the screen has mode %b", s.vt.Mode())
+		s.t.Errorf("the screen has mode %b", s.mode())
 	}
 	if diff := cmp.Diff(s.before, s.modes()); diff != "" {
 		s.t.Errorf("the terminal's modes (-before +after):\n%s", diff)
@@ -201,7 +208,7 @@ func TestWatchFitsTheTerminal(t *testing.T) {
 			s.is(name("80x24-at-the-end"))
 			s.types("g")
 			s.is(name("80x24"))
-			if s.vt.CursorVisible() {
+			if s.mode()&vt10x.ModeHide == 0 {
 				t.Error("the cursor is to be seen")
 			}
 			s.types("q")
@@ -339,7 +346,7 @@ func TestWatchWithoutAScreen(t *testing.T) {
 		dir, home, env := watchHome(t, idleServices(1))
 		s := onScreen(t, dir, home, append(env, "TERM="+tc.term), 100, 40, append([]string{"hermes-supervisor", "status", "--watch"}, tc.args...)...)
 		s.sees(tc.sees)
-		if s.vt.Mode()&vt10x.ModeAltScreen != 0 {
+		if s.mode()&vt10x.ModeAltScreen != 0 {
 			t.Errorf("TERM=%s %v: it took the screen", tc.term, tc.args)
 		}
 		s.types("\x03")

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long anything here waits for what must come.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // program is the hermes-supervisor under test.
 var program string

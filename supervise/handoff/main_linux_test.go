@@ -25,7 +25,7 @@ import (
 const callVar = "HANDOFF_TEST_CALL"
 
 // patience bounds every wait for a state, and the life of every helper, which nobody has to look for afterwards.
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 // parts are the parts that one test file needs for itself. Each returns the exit code.
 var parts = map[string]func(args []string) int{}

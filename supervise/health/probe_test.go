@@ -12,7 +12,7 @@ import (
 )
 
 // patience bounds every wait for something real.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // patient is a ctx that a test which goes well never sees the end of.
 func patient(t *testing.T) context.Context {

@@ -24,7 +24,7 @@ import (
 const partVar = "PROCESS_TEST_PART"
 
 // patience bounds every wait for a state, and the life of every helper, which nobody has to look for afterwards.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // scenes are the supervising processes; each is one test's body. Filled by init functions beside the tests.
 var scenes = map[string]func(*scene) error{}
