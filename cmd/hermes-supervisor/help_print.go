@@ -50,7 +50,7 @@ func (a *app) printHelp(cmd *cobra.Command) {
 	}
 	out := cmd.OutOrStdout()
 	if text := cmd.Long + cmd.Short; text != "" {
-		fmt.Fprintln(out, fill(strings.TrimSpace(orShort(cmd)), helpWidth))
+		fmt.Fprintln(out, fill(strings.Trim(orShort(cmd), "\n"), helpWidth))
 	}
 	if cmd.Runnable() || cmd.HasSubCommands() {
 		fmt.Fprintln(out)
@@ -144,7 +144,8 @@ func below(cmd *cobra.Command) string {
 }
 
 // fill fills the lines of each paragraph up to a width. A line that begins with a space is kept as it is, but for the width,
-// and so is one that begins a list ("- ") or quotes JSON.
+// and so is one that begins a list ("- ") or quotes JSON. One that stands in the column in which the line above goes on
+// belongs to it.
 func fill(text string, width int) string {
 	var b strings.Builder
 	var paragraph []string
@@ -154,14 +155,21 @@ func fill(text string, width int) string {
 			paragraph = nil
 		}
 	}
-	for line := range strings.SplitSeq(text, "\n") {
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
 		switch {
 		case line == "":
 			flush()
 			b.WriteString("\n")
 		case line[0] == ' ':
 			flush()
-			b.WriteString(broken(line, hangOf(line), width) + "\n")
+			column := hangOf(line)
+			for column > indentOf(line) && i+1 < len(lines) && indentOf(lines[i+1]) == column {
+				i++
+				line += " " + lines[i][column:]
+			}
+			b.WriteString(broken(line, column, width) + "\n")
 		default:
 			paragraph = append(paragraph, line)
 		}
@@ -172,12 +180,14 @@ func fill(text string, width int) string {
 
 // hangOf is the column in which a line of a list goes on: behind the last gap of two spaces in it.
 func hangOf(line string) int {
-	indent := len(line) - len(strings.TrimLeft(line, " "))
+	indent := indentOf(line)
 	if gap := strings.LastIndex(line, "  "); gap > indent {
 		return utf8.RuneCountInString(line[:gap]) + 2
 	}
 	return indent
 }
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // hang is one line, broken at the width, which goes on in a column.
 func hang(line string, column int) string { return broken(line, column, helpWidth) }

@@ -323,3 +323,17 @@ func TestREADMEAgreesWithTheTopics(t *testing.T) {
 		t.Errorf("only %d exit codes are found: %v", len(topic), slices.Collect(maps.Keys(topic)))
 	}
 }
+
+// TestTopicsAreTablesAsTheyAreWritten: the first line keeps its column, and a line that goes on is filled with what follows.
+func TestTopicsAreTablesAsTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	topic := exitCodesTopic()
+	topic.SetOut(&out)
+	(&app{}).printHelp(topic)
+	for _, want := range []string{"  0    done\n  1    failed\n", "\n       handoff; or the turn was left open\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("help exit-codes lacks %q:\n%s", want, out.String())
+		}
+	}
+}
