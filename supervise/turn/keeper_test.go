@@ -245,6 +245,32 @@ func TestSweepSparesWhatIsNamedHeldOrYoung(t *testing.T) {
 	h.mustTurn()
 }
 
+// TestSweepSparesALockThatCannotBeLookedAt: what nobody can tell of may be held by an agent whose marker is lost.
+func TestSweepSparesALockThatCannotBeLookedAt(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() <= 0 {
+		t.Skip("root, and Windows, may read any file")
+	}
+	h := newHome(t)
+	held := ident.NewInstance()
+	w, err := h.room.Store.NewWitness(held, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	path := h.room.Store.Path(fsstate.Run, held+".in")
+	if err := os.Chmod(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	h.room.Sweep(t.Context(), time.Now().Add(2*time.Hour))
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("swept: %v", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestKeeperWaitsForTheAgentOfADeadKeeper(t *testing.T) {
 	t.Parallel()
 	if !kernelTellsExits(t) {

@@ -2,6 +2,9 @@ package turn
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -91,12 +94,30 @@ func (r *Room) unheld(ctx context.Context, now time.Time) []Leftover {
 		if named == nil {
 			named = r.namedInstances()
 		}
-		if named == nil || named[instance] || r.look().witness(instance) == ident.WitnessHeld {
+		if named == nil || named[instance] || !r.free(instance) {
 			continue
 		}
 		found = append(found, Leftover{fsstate.Run, name})
 	}
 	return found
+}
+
+// free tells whether nobody holds a file of an instance. A lock that cannot be looked at (no descriptor left, a file whose mode
+// was changed) may be held; what is no regular file is no lock.
+func (r *Room) free(instance string) bool {
+	for _, suffix := range []string{".in", ".out", ".err"} {
+		path := r.Store.Path(fsstate.Run, instance+suffix)
+		switch ident.ProbeWitness(path) {
+		case ident.WitnessHeld:
+			return false
+		case ident.WitnessUnknown:
+			info, err := os.Lstat(path)
+			if err == nil && info.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // namedInstances are the instances that some record still names; nil when a record cannot be read, since it may name
