@@ -57,7 +57,7 @@ func (e Env) absentHome() []Finding {
 func (e Env) noHome() Finding {
 	h, is := errors.AsType[*fsstate.HomeError](e.HomeErr)
 	if !is {
-		return problem(e.HomeErr.Error(), `export HERMES_HOME="$HOME/.hermes"`)
+		return problem(e.HomeErr.Error(), "export HOME=~") // it is not set: nothing can be made of it
 	}
 	remedy := `export HERMES_HOME="$HOME/.hermes"`
 	switch {
