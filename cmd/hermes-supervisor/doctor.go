@@ -33,7 +33,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long: `Looks at the home, its permissions, file system and locks, hermes.toml and the key, the system's limits and clock, the agents
 and their versions, the hooks, the service manager, and what is recorded: one line for each, ok, warning or problem, and
 the command that mends what is not ok. It changes nothing (a second process tries a lock on a file that is removed again),
-and a check that hangs is left behind after some seconds.
+but runs each agent with --version, and some then write files of their own (Hermes a log in ~/.hermes). A check that hangs
+is left behind after some seconds.
 
 A warning is no problem. The order of the lines is always the same.`,
 		Example: `  hermes-supervisor doctor
