@@ -198,7 +198,7 @@ func exitsAsWritten(path string) []exit {
 		return []exit{
 			{0, "installed and started, or nothing to change"},
 			{exitFailed, "a file in its place is not ours or was changed by hand, or the manager's own command failed"},
-			{exitUsage, "the command line is wrong, there is nothing to run, or no unit can hold a path"},
+			{exitUsage, "the command line is wrong, or no unit can hold a path"},
 			{exitState, ""},
 			{exitBusy, "something else already runs this home"},
 			{exitConfiguration, ""},

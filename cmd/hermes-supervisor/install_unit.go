@@ -63,7 +63,7 @@ func (a *app) jobOf(ctx context.Context, f *installFlags, home fsstate.Home) (ma
 		return manager.Job{}, err
 	}
 	if err := nothingToRun(cfg, source, ownService{}); err != nil {
-		return manager.Job{}, &config.Error{File: cmp.Or(source.Path, "hermes.toml"), Problem: "names no service, no agent and no platform, so that run would have nothing to do"}
+		return manager.Job{}, &config.Error{File: cmp.Or(source.Path, "hermes.toml"), Problem: "names no service, no agent and no platform, so that run would have nothing to do; for a gateway write [[service]] and preset = \"hermes-gateway\" into it"}
 	}
 	program, err := ownPath()
 	if err != nil {
