@@ -101,6 +101,16 @@ var plants = []plant{
 			}
 		}
 	}, "home", doctor.Problem, "$DIR/user/.hermes cannot be written: permission denied", "chmod u+rwx $DIR/user/.hermes", false},
+	{"the file system of the home is read-only", func(w *world) {
+		w.change = func(e *doctor.Env) {
+			e.Writable = func(path string) error {
+				if path == w.home {
+					return syscall.EROFS
+				}
+				return nil
+			}
+		}
+	}, "home", doctor.Problem, "$DIR/user/.hermes cannot be written: read-only file system", toLocal, false},
 	{
 		"others may write the home", func(w *world) { w.must(os.Chmod(w.home, 0o770)) },
 		"home", doctor.Warning, "$DIR/user/.hermes may be written by others (mode 0770), who could put another supervisor/ in it", "chmod go-w $DIR/user/.hermes", true,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"hermes-supervisor/fsstate"
 )
@@ -29,7 +30,7 @@ func lookAtHome(_ context.Context, e Env) []Finding {
 		return []Finding{problem(path+" belongs to another user", "sudo chown -R \"$(id -un)\" "+sh(path))}
 	}
 	if err := e.Writable(path); err != nil {
-		return []Finding{problem(path+" cannot be written: "+err.Error(), sh("chmod", "u+rwx", path))}
+		return []Finding{problem(path+" cannot be written: "+err.Error(), letWrite(err, sh("chmod", "u+rwx", path)))}
 	}
 	if perm := info.Mode().Perm(); perm&othersWrite != 0 {
 		return []Finding{warning(fmt.Sprintf("%s may be written by others (mode %04o), who could put another supervisor/ in it", path, perm), sh("chmod", "go-w", path))}
@@ -67,6 +68,14 @@ func (e Env) noHome() Finding {
 		remedy = aside(h.Path)
 	}
 	return problem(h.Error(), remedy)
+}
+
+// letWrite is what mends a folder that cannot be written: chmod, except where the file system takes nothing.
+func letWrite(err error, chmod string) string {
+	if errors.Is(err, syscall.EROFS) {
+		return localHome
+	}
+	return chmod
 }
 
 // count is "1 profile", "2 profiles".

@@ -36,7 +36,7 @@ func (e Env) tryLock(ctx context.Context, s *fsstate.Store) []Finding {
 	path := s.Path(fsstate.Tmp, "doctor-"+strings.ToLower(rand.Text()))
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return []Finding{problem("locks cannot be tried: "+err.Error(), sh("chmod", "u+rwx", s.Path(fsstate.Tmp, "")))}
+		return []Finding{problem("locks cannot be tried: "+err.Error(), letWrite(err, sh("chmod", "u+rwx", s.Path(fsstate.Tmp, ""))))}
 	}
 	defer func() {
 		_ = f.Close()

@@ -20,7 +20,7 @@ func lookAtPermissions(_ context.Context, e Env) []Finding {
 		}
 		used++
 		if err := e.Writable(p.Store.Path("", "")); err != nil {
-			found = append(found, problem(p.Store.Path("", "")+" cannot be written: "+err.Error(), sh("chmod", "-R", "u+rwX", p.Store.Path("", ""))))
+			found = append(found, problem(p.Store.Path("", "")+" cannot be written: "+err.Error(), letWrite(err, sh("chmod", "-R", "u+rwX", p.Store.Path("", "")))))
 		}
 		for _, err := range p.Store.Inspect(most) {
 			found = append(found, p.unsafe(err))
