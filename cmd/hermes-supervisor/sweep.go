@@ -40,7 +40,12 @@ func (a *app) sweep(cmd *cobra.Command) error {
 			}
 			other.Store, other.Log = store, r.Log
 		}
-		removed += other.Sweep(cmd.Context(), time.Now())
+		now := time.Now()
+		removed += other.Sweep(cmd.Context(), now)
+		tmp, err := other.Store.StaleTmp(now)
+		if err != nil || len(tmp)+len(other.Leftovers(cmd.Context(), now)) > 0 { // the sweep has said why
+			a.code = exitState
+		}
 	}
 	for _, err := range bad {
 		a.code = exitState
