@@ -33,6 +33,7 @@ else ~/.hermes and its active profile):
                                  .session says whose it is, .prompt is there where arguments ask for {{prompt_file}}
     locks/00.lock … ff.lock      flock stripes
     tmp/                         new versions before their rename
+    supervisor.json              which process is the run of this home; the time of its .in in run/ is its heartbeat
     journal.jsonl                every transition, one line each, never a prompt
     follow.json                  how far it has been read for metrics and notices, and what was counted
     log/<service>/               out and err, and their archives by byte range, with a total bound

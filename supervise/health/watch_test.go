@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,13 +39,14 @@ func TestWatchCountsFailuresInARow(t *testing.T) {
 		answers  string
 		failures int
 		want     string // "": nothing is wrong when the ctx ends
+		told     string // how many have failed, on each change that leads to nothing yet
 	}{
-		{"ooo", 1, ""},
-		{"f", 1, "failure 1"},
-		{"f", 0, "failure 1"},
-		{"off", 2, "failure 3"},
-		{"ffoffoff", 3, ""},
-		{"ffofff", 3, "failure 6"},
+		{"ooo", 1, "", ""},
+		{"f", 1, "failure 1", ""},
+		{"f", 0, "failure 1", ""},
+		{"off", 2, "failure 3", "1"},
+		{"ffoffoff", 3, "", "12012012"},
+		{"ffofff", 3, "failure 6", "12012"},
 	} {
 		t.Run(fmt.Sprintf("%s of %d", tc.answers, tc.failures), func(t *testing.T) {
 			t.Parallel()
@@ -53,13 +55,17 @@ func TestWatchCountsFailuresInARow(t *testing.T) {
 				defer cancel()
 				s := &script{answers: tc.answers, took: time.Second, end: cancel}
 				began := time.Now()
-				err := Watch(ctx, s.check, 10*time.Second, 5*time.Second, tc.failures, nil)
+				told := ""
+				err := Watch(ctx, s.check, 10*time.Second, 5*time.Second, tc.failures, func(failed int, _ error) { told += strconv.Itoa(failed) })
 				got := ""
 				if err != nil {
 					got = err.Error()
 				}
 				if got != tc.want {
 					t.Errorf("error %q, want %q", got, tc.want)
+				}
+				if told != tc.told {
+					t.Errorf("told %q, want %q", told, tc.told)
 				}
 				if took, want := time.Since(began), time.Duration(s.asked)*11*time.Second; took != want {
 					t.Errorf("%d checks took %s, want %s", s.asked, took, want)
