@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -120,8 +121,8 @@ func (w *watcher) stampsOf() string {
 			stamp(state + string(os.PathSeparator) + string(folder))
 		}
 		stamp(hermes.MarkersPath(home.Path))
+		stamp(state + string(os.PathSeparator) + fsstate.JournalFile)
 	}
-	stamp(fsstate.StateFolder(w.home) + string(os.PathSeparator) + fsstate.JournalFile)
 	return b.String()
 }
 
@@ -130,9 +131,28 @@ const (
 	eventsRead  = 64 << 10 // bytes of the journal's end
 )
 
-// events are the last lines of the journal.
+// events are the last lines of the journals of all homes, by their time.
 func (w *watcher) events() []string {
-	path := fsstate.StateFolder(w.home) + string(os.PathSeparator) + fsstate.JournalFile
+	var all []fsstate.Event
+	for _, home := range homesBelow(w.home) {
+		all = append(all, lastEvents(home)...)
+	}
+	slices.SortStableFunc(all, func(a, b fsstate.Event) int { return a.Time.Compare(b.Time) })
+	all = all[max(0, len(all)-eventsShown):]
+	lines := make([]string, 0, len(all))
+	for _, e := range all {
+		stamp := e.Time.Local().Format(time.TimeOnly)
+		if time.Since(e.Time) > 24*time.Hour {
+			stamp = e.Time.Local().Format(time.DateOnly)
+		}
+		lines = append(lines, stamp+"  "+eventText(e))
+	}
+	return lines
+}
+
+// lastEvents are those at the end of a home's journal.
+func lastEvents(home fsstate.Home) (events []fsstate.Event) {
+	path := fsstate.StateFolder(home) + string(os.PathSeparator) + fsstate.JournalFile
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
@@ -148,19 +168,13 @@ func (w *watcher) events() []string {
 	if err != nil {
 		return nil
 	}
-	var lines []string
 	for line := range bytes.Lines(data) {
 		var e fsstate.Event
-		if json.Unmarshal(line, &e) != nil {
-			continue // cut short
+		if json.Unmarshal(line, &e) == nil { // else cut short
+			events = append(events, e)
 		}
-		stamp := e.Time.Local().Format(time.TimeOnly)
-		if time.Since(e.Time) > 24*time.Hour {
-			stamp = e.Time.Local().Format(time.DateOnly)
-		}
-		lines = append(lines, stamp+"  "+eventText(e))
 	}
-	return lines[max(0, len(lines)-eventsShown):]
+	return events
 }
 
 // giveOrder is what `start`, `stop` and `restart` do.

@@ -92,8 +92,11 @@ func (s *session) look(ctx context.Context, begin bool) {
 	}
 }
 
-func (s *session) keep() {
-	s.say("counts of metrics not kept", s.Store.Path("", StateFile), s.state.save(s.Store))
+// keep tells whether the state is on disk.
+func (s *session) keep() bool {
+	err := s.state.save(s.Store)
+	s.say("counts of metrics not kept", s.Store.Path("", StateFile), err)
+	return err == nil
 }
 
 // read takes what is new in one home's journal, and tells whether there was anything.
@@ -142,11 +145,16 @@ func (s *session) write(l look, changed, up bool, now time.Time) {
 	s.say("metrics not written", s.textfile, writeTextfile(s.textfile, render(s.Version, up, now, homes, s.state)))
 }
 
-// begin runs the command with the first pending notice.
+// begin runs the command with the first pending notice. One that cannot be marked as begun waits for a later look: a
+// supervisor that comes after our death would tell it again.
 func (s *session) begin(ctx context.Context, n Notify) {
 	over, first := make(chan error, 1), s.state.Pending[0]
-	s.over, s.state.Begun = over, true
-	s.keep()
+	s.state.Begun = true
+	if !s.keep() {
+		s.state.Begun = false
+		return
+	}
+	s.over = over
 	go func() { over <- s.tell(ctx, n, first) }()
 }
 

@@ -64,8 +64,11 @@ func load(store *fsstate.Store, now time.Time) (*state, error) {
 		return fresh.tidy(), err
 	}
 	var s state
-	if err := json.Unmarshal(data, &s); err != nil || s.Since.IsZero() || s.Since.After(now) {
+	if err := json.Unmarshal(data, &s); err != nil || s.Since.IsZero() {
 		return fresh.tidy(), &fsstate.CorruptError{Path: store.Path("", StateFile), Problem: "is not what was written"}
+	}
+	if s.Since.After(now) { // the clock was set back: what has been counted stays
+		s.Since = now
 	}
 	if s.tidy(); s.Begun {
 		s.settle(Unseen)

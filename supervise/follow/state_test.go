@@ -2,6 +2,7 @@ package follow
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,7 +74,7 @@ func TestAStateThatIsNotOursBeginsAnew(t *testing.T) {
 	now := time.Now()
 	for name, text := range map[string]string{
 		"empty": "", "cut": `{"version":1,"since":"20`, "no JSON": "\x00\xff", "no version": `{"since":"2026-01-01T00:00:00Z"}`,
-		"no beginning": `{"version":1}`, "from the future": `{"version":1,"since":"9999-01-01T00:00:00Z"}`, "other types": `{"version":1,"since":"2026-01-01T00:00:00Z","homes":[]}`,
+		"no beginning": `{"version":1}`, "other types": `{"version":1,"since":"2026-01-01T00:00:00Z","homes":[]}`,
 	} {
 		store := openStore(t)
 		if err := os.WriteFile(store.Path("", StateFile), []byte(text), 0o600); err != nil {
@@ -91,6 +92,34 @@ func TestAStateThatIsNotOursBeginsAnew(t *testing.T) {
 	s, err := load(store, now)
 	if _, newer := errors.AsType[*fsstate.VersionError](err); s != nil || !newer {
 		t.Errorf("a newer one: %+v, %v", s, err)
+	}
+}
+
+func TestAClockThatWasSetBackLosesNoCount(t *testing.T) {
+	t.Parallel()
+	store, now := openStore(t), time.Now()
+	text := `{"version":1,"since":"9999-01-01T00:00:00Z","homes":{"":{"tally":{"skipped":7}}}}`
+	if err := os.WriteFile(store.Path("", StateFile), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := load(store, now)
+	if err != nil || s.Since.After(now) || s.at("").Tally.Skipped != 7 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestANoticeThatCannotBeMarkedAsBegunIsNotTold: after our death the next supervisor would tell it again.
+func TestANoticeThatCannotBeMarkedAsBegunIsNotTold(t *testing.T) {
+	t.Parallel()
+	store := openStore(t)
+	s := &session{Follower: &Follower{Store: store, Log: slog.New(slog.DiscardHandler)}, said: map[string]string{}, state: (&state{Version: stateVersion, Since: time.Now()}).tidy()}
+	s.state.Pending = []Notice{{Event: Events()[0], Time: time.Now()}}
+	if err := os.RemoveAll(store.Path(fsstate.Tmp, "")); err != nil {
+		t.Fatal(err)
+	}
+	s.begin(t.Context(), Notify{Command: []string{"/bin/true"}, Timeout: time.Second})
+	if s.over != nil || s.state.Begun || len(s.state.Pending) != 1 {
+		t.Errorf("it was begun: %+v", s.state)
 	}
 }
 

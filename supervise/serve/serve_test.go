@@ -141,7 +141,11 @@ func TestContinue(t *testing.T) {
 			b, calls := backend(t, tc.script)
 			b.every = 30 * time.Millisecond
 			end, err := b.Continue(t.Context(), Turn{Session: "s", Prompt: "p"}, nil, func(bool) {})
-			if all := strings.Join(calls(), " "); all != tc.calls {
+			asked := calls()
+			for len(asked) > 4 && asked[len(asked)-1] == asked[len(asked)-3] { // on a busy machine it asks more often than twice
+				asked = asked[:len(asked)-1]
+			}
+			if all := strings.Join(asked, " "); all != tc.calls {
 				t.Errorf("calls: %s", all)
 			}
 			_, busy := errors.AsType[*BusyError](err)
