@@ -115,6 +115,7 @@ func (r *Room) free(instance string) bool {
 			if err == nil && info.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return false
 			}
+		case ident.WitnessFree:
 		}
 	}
 	return true
