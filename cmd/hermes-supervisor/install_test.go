@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"hermes-supervisor/cmd/hermes-supervisor/config"
 	"hermes-supervisor/cmd/hermes-supervisor/manager"
+	"hermes-supervisor/fsstate"
 	"hermes-supervisor/supervise/process"
 )
 
@@ -39,6 +41,16 @@ func TestPackagedUnitsAreWhatInstallPrints(t *testing.T) {
 				t.Errorf("it is\n%s\nand install prints\n%s", got, i.bytes())
 			}
 		})
+	}
+}
+
+// TestWithoutAHomeNoUnitIsMadeForEverybody is root without HOME, whose own unit went to all users.
+func TestWithoutAHomeNoUnitIsMadeForEverybody(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CONFIG_HOME", "")
+	f := &installFlags{manager: manager.Systemd, scope: manager.User, goos: "linux"}
+	if i, err := (&app{}).installationOf(f, fsstate.Home{Path: "/some/home", Root: "/some/home"}); !errors.Is(err, errNoFolder) {
+		t.Errorf("%s, %v", i.path, err)
 	}
 }
 

@@ -155,7 +155,7 @@ func (a *app) installationOf(f *installFlags, home fsstate.Home) (installation, 
 			folders, own = roots.SystemdSystem, []string{"systemctl"}
 		}
 		i.name += ".service"
-		if len(folders) == 0 {
+		if len(folders) == 0 || folders[0] == manager.AllUsersUnits {
 			return i, errNoFolder
 		}
 		i.path = filepath.Join(folders[0], i.name)

@@ -32,6 +32,9 @@ type Roots struct {
 	UserHome      string   // the user's own folder: what does not name its home means the one below it
 }
 
+// AllUsersUnits is the folder of units that every user's own systemd reads: no place for one user's.
+const AllUsersUnits = "/etc/systemd/user"
+
 // DefaultRoots are those of this system. goos is runtime.GOOS, getenv os.Getenv, userHome os.UserHomeDir's.
 func DefaultRoots(goos string, getenv func(string) string, userHome string) Roots {
 	r := Roots{UserHome: userHome}
@@ -47,7 +50,7 @@ func DefaultRoots(goos string, getenv func(string) string, userHome string) Root
 		if configHome == "" && userHome != "" {
 			configHome = filepath.Join(userHome, ".config")
 		}
-		r.SystemdUser = append(in(configHome, "systemd", "user"), "/etc/systemd/user", "/usr/local/lib/systemd/user", "/usr/lib/systemd/user")
+		r.SystemdUser = append(in(configHome, "systemd", "user"), AllUsersUnits, "/usr/local/lib/systemd/user", "/usr/lib/systemd/user")
 		r.SystemdSystem = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system"}
 		r.S6 = []string{"/run/service"}
 		r.Linger = "/var/lib/systemd/linger"
