@@ -62,9 +62,22 @@ func (p *pair) read() {
 
 func (p *pair) sees(t *testing.T, text string) {
 	t.Helper()
+	p.seesAfter(t, 0, text)
+}
+
+// length is how much has been printed so far.
+func (p *pair) length() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.printed.Len()
+}
+
+// seesAfter is sees of what was printed after so many bytes.
+func (p *pair) seesAfter(t *testing.T, after int, text string) {
+	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		p.mu.Lock()
-		found := strings.Contains(p.printed.String(), text)
+		found := strings.Contains(p.printed.String()[after:], text)
 		p.mu.Unlock()
 		if found {
 			return
@@ -165,12 +178,12 @@ func TestOrdersDoNotBlockAndRestIsSilent(t *testing.T) {
 	p.sees(t, "worker-000: restart is ordered")
 	_, _ = p.master.WriteString("?")
 	p.sees(t, "draw anew")
+	help := p.length()
 	_, _ = p.master.WriteString("q")
+	p.seesAfter(t, help, "worker-002") // the help is gone: its end draws everything
 	close(release)
 	p.sees(t, "worker-000: restart done")
-	p.mu.Lock()
-	size := p.printed.Len()
-	p.mu.Unlock()
+	size := p.length()
 	_, _ = p.master.WriteString("\x1b[A") // up, at the top: takes the answer away and is the last thing to change
 	p.sees(t, "worker-000: restart done")
 	_, _ = p.master.WriteString("q")
