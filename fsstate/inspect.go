@@ -1,9 +1,12 @@
 package fsstate
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -123,8 +126,27 @@ func (s *Store) HeldLocks() []HeldLock {
 	return held
 }
 
-// OpenJournal opens the journal for reading, with the safety of Read but no bound on its size.
-func (s *Store) OpenJournal() (*os.File, error) {
-	f, _, err := openSafe(s.disk, s.Path("", JournalFile), JournalFile, os.O_RDONLY)
-	return f, err
+// lastRead is how much of a journal's end LastEvents reads, in bytes.
+const lastRead = 64 << 10
+
+// LastEvents are the events at the end of the journal, some hundreds at most, the oldest first. What is no event (a line
+// that was cut short) is passed over. It opens as safely as Read and cannot block; the error wraps fs.ErrNotExist where
+// there is no journal yet.
+func (s *Store) LastEvents() (events []Event, err error) {
+	f, info, err := openSafe(s.disk, s.Path("", JournalFile), JournalFile, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-lastRead), lastRead))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.Path("", JournalFile), err)
+	}
+	for line := range bytes.Lines(text) {
+		var e Event
+		if json.Unmarshal(line, &e) == nil && !e.Time.IsZero() {
+			events = append(events, e)
+		}
+	}
+	return events, nil
 }

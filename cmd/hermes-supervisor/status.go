@@ -54,7 +54,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Short: "Show services, open turns and handoffs: how they stand, since when, and why",
 		Long: `Shows every service of the home and (of the root home) its profiles, then the open turns and handoffs, from the files: it
 works while run is down, and says so. What waits says for what and until when: a crash loop, a back-off, a provider's
-rate limit, a stall. Handoffs that failed in the last day are counted. Where no terminal shows it, the lines of turns begin with "turn:", those of handoffs with "handoff:".
+rate limit, a stall. Handoffs that failed in the last day are counted. Where no terminal shows it, the lines of turns begin
+with "turn:", those of handoffs with "handoff:".
 
 With --watch it stays on the screen: j and k or the arrows choose a line, e explains it, r restarts, s stops and S starts a
 service, l shows its output, ? tells the rest, q leaves. NO_COLOR and CLICOLOR=0 take the colours away.

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -126,16 +124,19 @@ func (w *watcher) stampsOf() string {
 	return b.String()
 }
 
-const (
-	eventsShown = 200
-	eventsRead  = 64 << 10 // bytes of the journal's end
-)
+const eventsShown = 200
 
 // events are the last lines of the journals of all homes, by their time.
 func (w *watcher) events() []string {
 	var all []fsstate.Event
 	for _, home := range homesBelow(w.home) {
-		all = append(all, lastEvents(home)...)
+		store, err := fsstate.OpenRead(home)
+		if err != nil {
+			continue // status tells why above
+		}
+		events, _ := store.LastEvents() // none where there is no journal that can be read
+		all = append(all, events...)
+		_ = store.Close()
 	}
 	slices.SortStableFunc(all, func(a, b fsstate.Event) int { return a.Time.Compare(b.Time) })
 	all = all[max(0, len(all)-eventsShown):]
@@ -148,33 +149,6 @@ func (w *watcher) events() []string {
 		lines = append(lines, stamp+"  "+eventText(e))
 	}
 	return lines
-}
-
-// lastEvents are those at the end of a home's journal.
-func lastEvents(home fsstate.Home) (events []fsstate.Event) {
-	path := fsstate.StateFolder(home) + string(os.PathSeparator) + fsstate.JournalFile
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close() //nolint:errcheck // it is only read
-	if end, err := f.Seek(0, io.SeekEnd); err == nil {
-		_, _ = f.Seek(max(0, end-eventsRead), io.SeekStart)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, eventsRead))
-	if err != nil {
-		return nil
-	}
-	for line := range bytes.Lines(data) {
-		var e fsstate.Event
-		if json.Unmarshal(line, &e) == nil { // else cut short
-			events = append(events, e)
-		}
-	}
-	return events
 }
 
 // giveOrder is what `start`, `stop` and `restart` do.

@@ -1,11 +1,8 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -78,30 +75,11 @@ func bootTime(proc string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// tail is where the newest line of a journal is looked for.
-const tail = 64 << 10
-
 // newestLine is the time of the journal's last whole line; zero where there is none.
 func newestLine(s *fsstate.Store) time.Time {
-	f, err := s.OpenJournal()
-	if err != nil {
+	events, err := s.LastEvents()
+	if err != nil || len(events) == 0 {
 		return time.Time{}
 	}
-	defer f.Close() //nolint:errcheck // read only
-	info, err := f.Stat()
-	if err != nil {
-		return time.Time{}
-	}
-	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-tail), tail))
-	if err != nil {
-		return time.Time{}
-	}
-	var newest time.Time
-	for line := range bytes.Lines(text) {
-		var event fsstate.Event
-		if json.Unmarshal(line, &event) == nil && !event.Time.IsZero() {
-			newest = event.Time
-		}
-	}
-	return newest
+	return events[len(events)-1].Time
 }
