@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -61,7 +60,8 @@ type loop struct {
 	wake                         chan struct{}
 	stir                         chan struct{} // some service has changed its phase
 	stopPrinting                 context.CancelFunc
-	printed                      sync.WaitGroup   // the copying of the foreground service's output
+	printed                      chan struct{}    // closed when the foreground service's output has been copied
+	given                        atomic.Int64     // pieces of it
 	over                         chan phase.Exit  // the foreground service has ended for good
 	homes                        map[string]*home // by path
 	ended                        chan ended       // runners that have returned
@@ -104,11 +104,12 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	reaping := make(chan struct{})
 	go func() { defer close(reaping); _ = s.Host.Run(ctx) }()
 	defer func() { cancel(); <-reaping }()
-	l.stopPrinting = func() {}
+	l.stopPrinting, l.printed = func() {}, make(chan struct{})
+	close(l.printed)
 	go l.logs.run(ctx)
 	defer l.close()
 	defer func() { l.follower.Load().Stop() }()
-	defer func() { l.stopPrinting(); l.printed.Wait() }()
+	defer l.endPrinting()
 	if err := l.openHomes(ctx); err != nil {
 		return err
 	}

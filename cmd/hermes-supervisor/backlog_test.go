@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -25,13 +29,15 @@ func TestBacklogWaitsForNobodyAndCountsWhatIsLost(t *testing.T) {
 		b := newBacklog(reader, lostEvents)
 		b.say("first")
 		synctest.Wait() // it is with the reader
-		for range maxBacklog + 3 {
+		const line = "hermes-supervisor: line\n"
+		kept := (maxBacklog - len("hermes-supervisor: first\n")) / len(line)
+		for range kept + 3 {
 			b.say("line")
 		}
 		close(reader.free)
 		b.close()
 		got := reader.got.String()
-		want := "hermes-supervisor: first\n{\"event\":\"lost\",\"lines\":3,\"schema\":1}\n" + strings.Repeat("hermes-supervisor: line\n", maxBacklog)
+		want := "hermes-supervisor: first\n{\"event\":\"lost\",\"lines\":3,\"schema\":1}\n" + strings.Repeat(line, kept)
 		if got != want {
 			t.Errorf("%d bytes, want %d: %.200q", len(got), len(want), got)
 		}
@@ -52,4 +58,34 @@ func TestBacklogEndsBesideAReaderThatHangsOn(t *testing.T) {
 		}
 		close(reader.free)
 	})
+}
+
+// TestTwoStreamsInOneFileKeepTheirOrder is a terminal, and 2>&1.
+func TestTwoStreamsInOneFileKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	file, err := os.Create(filepath.Join(t.TempDir(), "both"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	again, err := os.OpenFile(file.Name(), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	out, errs := newBacklogs(file, again, lostLines)
+	var want strings.Builder
+	for i := range 1000 {
+		out.say("out %d", i)
+		errs.say("err %d", i)
+		fmt.Fprintf(&want, "hermes-supervisor: out %d\nhermes-supervisor: err %d\n", i, i)
+	}
+	errs.close()
+	out.close()
+	if got, err := os.ReadFile(file.Name()); err != nil || string(got) != want.String() {
+		t.Errorf("%v, %d bytes, want %d", err, len(got), want.Len())
+	}
+	if out, errs := newBacklogs(io.Discard, file, lostLines); out == errs {
+		t.Error("two files are one stream")
+	}
 }

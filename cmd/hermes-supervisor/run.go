@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -54,8 +53,12 @@ that run starts inherits the pipe. Where the app kills run itself, services and 
 
 With --json each line is an object (on stdout; after -- on stderr), told apart by its "event": "service" (a service
 changed its "phase"; "reason", "text" and "launch" say more), "ready" (once: each service runs and is ready, or rests
-as it is meant to), "stopping" (an ordered stop has begun), "lost" (with --with-parent: so many "lines" were not read in
-time). Ignore what you do not know.`,
+as it is meant to), "stopping" (an ordered stop has begun), "lost" (so many "lines" were not read in time). Ignore what
+you do not know.
+
+A reader of all this that hangs holds up nothing: a MiB of lines waits for it, and what is more is dropped and counted. What
+a program after -- prints comes as fast as its reader takes it; a stop waits a second for one that takes nothing, and the
+rest is in the program's log.`,
 		Example: `  hermes-supervisor run
   hermes-supervisor run --preset hermes-gateway
   hermes-supervisor run -- hermes gateway run
@@ -151,19 +154,16 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 	if err != nil {
 		return err
 	}
-	var lines, notes io.Writer = a.stdout, a.stderr
-	say := a.say
+	about := lostLines
+	if a.json {
+		about = lostEvents
+	}
+	lines, notes := newBacklogs(a.stdout, a.stderr, about)
+	defer notes.close()
+	defer lines.close()
 	var gone <-chan struct{}
-	if pipe != nil { // an app that hangs reads nothing, and is no reason to hang with it
-		about := lostLines
-		if a.json {
-			about = lostEvents
-		}
-		out, errs := newBacklog(a.stdout, about), newBacklog(a.stderr, lostLines)
-		defer out.close()
-		defer errs.close()
-		lines, notes, say = out, errs, errs.say
-		gone = withParent(cmd.Context(), pipe, say)
+	if pipe != nil {
+		gone = withParent(cmd.Context(), pipe, notes.say)
 	}
 	orders, passed, stop := a.listenForRun(gone)
 	defer stop()
@@ -171,7 +171,7 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 	printer := &transitions{json: a.json, to: lines, tell: tell}
 	s := &supervise.Supervisor{
 		Root: root, Key: key, Options: fsstate.Options{UnsafeFilesystem: a.unsafe}, Host: host,
-		Config: a.supervised(cfg, own), Orders: orders, Log: warnings(notes), Say: say, Moved: printer.moved,
+		Config: a.supervised(cfg, own), Orders: orders, Log: warnings(notes), Say: notes.say, Moved: printer.moved,
 		Reload: func() (supervise.Config, error) {
 			tell.reloading()
 			defer tell.ready()

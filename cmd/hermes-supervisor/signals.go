@@ -73,29 +73,31 @@ func (a *app) listenForRun(gone <-chan struct{}) (orders <-chan supervise.Order,
 	go func() {
 		var last os.Signal
 		var at time.Time
-		stop, asked := supervise.OrderStop, false
+		next, asked := supervise.OrderStop, false // what the next signal that ends us orders
 		for {
 			select {
 			case <-done:
 				return
 			case <-gone:
 				if !asked { // else a further signal means that it takes too long
-					stop = supervise.OrderLeave
+					next = supervise.OrderLeave
 				}
 				offer(out, supervise.OrderLeave)
 			case s := <-signals:
-				again := s == last && time.Since(at) < sameSignal
+				if s == last && time.Since(at) < sameSignal {
+					continue
+				}
 				last, at = s, time.Now()
 				sig, _ := s.(syscall.Signal)
 				switch {
-				case again, deaf[s], s == syscall.SIGPIPE:
+				case deaf[s], s == syscall.SIGPIPE:
 				case slices.Contains(passedSignals, s):
 					offer(pass, sig)
 				case s == syscall.SIGHUP && !terminal && (!controlled || process.HasTerminal()):
 					offer(out, supervise.OrderReload)
 				default:
-					offer(out, stop)
-					stop, asked = supervise.OrderStop, true
+					offer(out, next)
+					next, asked = supervise.OrderStop, true
 				}
 			}
 		}

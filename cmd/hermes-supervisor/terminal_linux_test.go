@@ -25,7 +25,7 @@ type dialog struct {
 	name   string // of the terminal
 	dir    string
 	ended  chan struct{}
-	hungUp chan struct{} // closed by hangUp
+	hungUp func()        // has nobody read from the terminal any more
 	unread chan struct{} // closed when nobody reads from the terminal any more
 
 	mu      sync.Mutex
@@ -42,8 +42,10 @@ func typeTo(t *testing.T, script string) *dialog {
 	}
 	d := &dialog{
 		t: t, master: master, name: terminal.Name(), dir: t.TempDir(),
-		ended: make(chan struct{}), hungUp: make(chan struct{}), unread: make(chan struct{}),
+		ended: make(chan struct{}), unread: make(chan struct{}),
 	}
+	end := make(chan struct{})
+	d.hungUp = sync.OnceFunc(func() { close(end) })
 	if err := unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 33, Col: 101}); err != nil {
 		t.Fatal(err)
 	}
@@ -56,13 +58,15 @@ func typeTo(t *testing.T, script string) *dialog {
 		t.Fatal(err)
 	}
 	go func() {
-		_, _ = io.Copy(d, unhurried{master, d.hungUp}) // ends with EIO when the last user of the terminal is gone
+		_, _ = io.Copy(d, unhurried{master, end}) // ends with EIO when the last user of the terminal is gone
 		close(d.unread)
 		_ = d.cmd.Wait()
 		close(d.ended)
 	}()
 	t.Cleanup(func() {
 		killThoseOf(home)
+		d.hungUp()
+		<-d.unread // a read that waits would keep it open
 		_ = master.Close()
 		if t.Failed() {
 			d.mu.Lock()
@@ -372,8 +376,8 @@ func TestRunInTheBackgroundLeavesTheTerminalAlone(t *testing.T) {
 // hangUp closes the terminal, as the end of its window does.
 func (d *dialog) hangUp() {
 	d.t.Helper()
-	close(d.hungUp)
-	<-d.unread // a read that waits would keep it open
+	d.hungUp()
+	<-d.unread
 	if err := d.master.Close(); err != nil {
 		d.t.Fatal(err)
 	}

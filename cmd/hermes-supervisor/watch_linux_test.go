@@ -166,14 +166,13 @@ func (s *screenOf) mode() vt10x.ModeFlag {
 // isFree waits until the terminal is as it was before.
 func (s *screenOf) isFree() {
 	s.t.Helper()
+	var diff string
 	if err := within(patience, func() (bool, error) {
 		mode := s.mode()
-		return mode&vt10x.ModeAltScreen == 0 && mode&vt10x.ModeHide == 0 && mode&vt10x.ModeWrap != 0, nil
+		diff = cmp.Diff(s.before, s.modes())
+		return mode&vt10x.ModeAltScreen == 0 && mode&vt10x.ModeHide == 0 && mode&vt10x.ModeWrap != 0 && diff == "", nil
 	}); err != nil {
-		s.t.Errorf("the screen has mode %b", s.mode())
-	}
-	if diff := cmp.Diff(s.before, s.modes()); diff != "" {
-		s.t.Errorf("the terminal's modes (-before +after):\n%s", diff)
+		s.t.Errorf("the screen has mode %b, and the terminal's modes are (-before +after):\n%s", s.mode(), diff)
 	}
 }
 
@@ -283,6 +282,7 @@ func TestWatchGoesToTheShellAndBack(t *testing.T) {
 	s := onScreen(t, dir, home, env, 80, 24, "sh", "-i")
 	s.sees(`^> `)
 	s.before = s.modes()
+	shell := s.group()
 	for range 2 {
 		s.types("hermes-supervisor status --watch\n")
 		s.sees(`^> worker-001`)
@@ -298,6 +298,9 @@ func TestWatchGoesToTheShellAndBack(t *testing.T) {
 		}
 		s.types("\x03")
 		s.isFree()
+		if err := within(patience, func() (bool, error) { return s.group() == shell, nil }); err != nil { // until it has ended it reads what is typed
+			t.Fatal(err)
+		}
 		s.types("clear; echo code$?.\n")
 		s.sees(`^code0\.`)
 	}

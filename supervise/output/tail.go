@@ -21,15 +21,33 @@ func (l *Log) Tail(n int, emit Emit, only ...Stream) error {
 // Follow is Tail, and then gives what comes until ctx ends, over restarts of the service and of its supervisor. It looks
 // every 100 ms. Its error is emit's or that of reading; nil at the end of ctx.
 func (l *Log) Follow(ctx context.Context, n int, emit Emit, only ...Stream) error {
-	f, err := l.tail(n, emit, only, true)
+	f, err := l.Follower(n, emit, only...)
 	if err != nil {
 		return err
 	}
-	defer f.close()
+	return f.Follow(ctx, emit)
+}
+
+// Follower is Tail, and keeps the place where that ended: a launch after it is followed from its first byte on. Its Follow
+// is to be called, and lets go of the files.
+func (l *Log) Follower(n int, emit Emit, only ...Stream) (*Follower, error) {
+	readers, err := l.tail(n, emit, only, true)
+	if err != nil {
+		return nil, err
+	}
+	return &Follower{readers: readers}, nil
+}
+
+// Follower is the place up to which a service's output has been given.
+type Follower struct{ readers readers }
+
+// Follow gives what comes, as Log.Follow does. It is called once.
+func (f *Follower) Follow(ctx context.Context, emit Emit) error {
+	defer f.readers.close()
 	tick := time.NewTicker(followTick)
 	defer tick.Stop()
 	for over := false; ; {
-		for _, r := range f {
+		for _, r := range f.readers {
 			if err := r.follow(emit); err != nil {
 				return err
 			}
@@ -47,9 +65,9 @@ func (l *Log) Follow(ctx context.Context, n int, emit Emit, only ...Stream) erro
 
 const followTick = 100 * time.Millisecond
 
-type followers []*reader
+type readers []*reader
 
-func (f followers) close() {
+func (f readers) close() {
 	for _, r := range f {
 		r.close()
 	}
@@ -59,12 +77,12 @@ func (f followers) close() {
 }
 
 // tail gives the last lines, and the readers where it ended if they are to be kept.
-func (l *Log) tail(n int, emit Emit, only []Stream, keep bool) (followers, error) {
+func (l *Log) tail(n int, emit Emit, only []Stream, keep bool) (readers, error) {
 	folder, err := l.store.OpenLog(l.service)
 	if err != nil {
 		return nil, err
 	}
-	var f followers
+	var f readers
 	for _, s := range streams {
 		if len(only) > 0 && !slices.Contains(only, s) {
 			continue

@@ -92,6 +92,26 @@ func (f *follower) wants(want string) {
 	f.all = ""
 }
 
+// TestWhatIsPrintedBeforeItsReaderIsScheduledIsGiven: the place is taken before the launch, however late the reading begins.
+func TestWhatIsPrintedBeforeItsReaderIsScheduledIsGiven(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write(Out, "of an earlier launch\n")
+	var got string
+	emit := func(_ Stream, b []byte) error { got += string(b); return nil }
+	f, err := w.log.Follower(0, emit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.launch()
+	w.write(Out, "begun\n")
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.Follow(over, emit); err != nil || got != "begun\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestFollowGoesOnOverSweepsRestartsAndCuts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"hermes-supervisor/policy/phase"
+	"hermes-supervisor/supervise/process"
 )
 
 // helpWait bounds how long a program may take to say which flags it has: Hermes takes seconds to import itself.
@@ -55,10 +55,17 @@ func (f *flagsKnown) of(program []string) (help string, known bool) {
 	return h.text, known && (h.until.IsZero() || time.Now().Before(h.until))
 }
 
-// ask asks a program, and knows it from then on.
-func (f *flagsKnown) ask(ctx context.Context, program, env []string, dir string) {
+// ask asks a program, whose help text is the answer, and knows it from then on.
+func (f *flagsKnown) ask(ctx context.Context, host *process.Host, program []string, question process.Errand) {
 	key := helpKey(program)
-	h := helpText{text: helpOf(ctx, program, env, dir)}
+	h := helpText{}
+	said, err := host.Do(ctx, question)
+	switch {
+	case ctx.Err() != nil:
+		return // it was not let say it
+	case err == nil:
+		h.text = string(said)
+	}
 	if h.text == "" {
 		h.until = time.Now().Add(helpRetry)
 	}
@@ -96,19 +103,6 @@ func changedAt(path string) string {
 	return info.ModTime().String()
 }
 
-func helpOf(ctx context.Context, program, env []string, dir string) string {
-	ctx, cancel := context.WithTimeout(ctx, helpWait)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program[0], append(slices.Clone(program[1:]), "--help")...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.Env, cmd.Dir = &out, nil, env, dir
-	cmd.WaitDelay = time.Second // a descendant may hold its output open
-	if err := cmd.Run(); err != nil {
-		return ""
-	}
-	return out.String()
-}
-
 // arguments is the command of the next launch; false while its program is asked which flags it has, which is the same
 // command without what limits it. That takes seconds: orders are obeyed meanwhile, and the launch is taken up again by
 // answered.
@@ -120,12 +114,14 @@ func (j *job) arguments(ctx context.Context) ([]string, bool) {
 	if help, known := flags.of(spec.Program); known {
 		return withFlags(spec.Command, spec.KnownFlags, help), true
 	}
-	if !j.asking {
-		j.asking = true
-		env := spec.environ(os.Environ(), map[string]string{homeVar: j.Files.Store.Home().Path})
-		dir := j.dir()
+	if j.unask == nil {
+		ctx, j.unask = context.WithCancel(ctx)
+		question := process.Errand{
+			Argv: append(slices.Clone(spec.Program), "--help"), Dir: j.dir(), Supervisor: j.Supervisor, Limit: helpWait,
+			Env: spec.environ(os.Environ(), map[string]string{homeVar: j.Files.Store.Home().Path}),
+		}
 		go func() {
-			flags.ask(ctx, spec.Program, env, dir)
+			flags.ask(ctx, j.Host, spec.Program, question)
 			j.answers <- struct{}{}
 		}()
 	}
@@ -134,11 +130,17 @@ func (j *job) arguments(ctx context.Context) ([]string, bool) {
 
 // answered goes on with the launch that waits for an answer, unless an order came first.
 func (j *job) answered(ctx context.Context) {
-	j.asking = false
-	if j.state.Phase != phase.Starting || j.launch != nil || j.state.Reason == phase.ReasonOwnerUnknown {
+	j.unask()
+	j.unask = nil
+	if !j.toLaunch() {
 		return
 	}
 	j.Gate <- struct{}{}
 	defer func() { <-j.Gate }()
 	j.move(ctx, j.state, phase.Launch)
+}
+
+// toLaunch tells that nothing but an answer keeps the launch back.
+func (j *job) toLaunch() bool {
+	return j.state.Phase == phase.Starting && j.launch == nil && j.state.Reason != phase.ReasonOwnerUnknown
 }

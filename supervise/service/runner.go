@@ -75,8 +75,8 @@ type job struct {
 	timer   *time.Timer   // the one point in time at which something is due: back-off, another try to write, another look
 	lookAt  time.Time     // zero: nothing is unknown
 	looks   int           // how often it stayed so
-	asking  bool          // the program is asked for its flags
-	answers chan struct{} // that it has answered; one at a time
+	unask   func()        // ends the question for the program's flags; nil: it is not asked
+	answers chan struct{} // that it has answered, or was ended; one at a time
 	leaving bool          // the supervisor is being stopped: Run returns when nothing lives
 	leftAt  time.Time     // when that was asked for
 }
@@ -133,7 +133,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec) error {
 
 // left tells that the stop of the supervisor has been carried out here.
 func (j *job) left() bool {
-	if !j.leaving || j.launch != nil {
+	if !j.leaving || j.launch != nil || j.unask != nil {
 		return false
 	}
 	if j.dirty && time.Since(j.leftAt) > lastWrites {
@@ -200,6 +200,9 @@ func (j *job) move(ctx context.Context, next phase.State, act phase.Act) {
 			j.Moved(j.spec, j.state)
 		}
 		if follows == nil {
+			if j.unask != nil && !j.toLaunch() {
+				j.unask()
+			}
 			return
 		}
 		launched = follows.Kind == phase.Launched
