@@ -8,6 +8,7 @@ import (
 
 	"hermes-supervisor/policy/phase"
 	"hermes-supervisor/supervise/output"
+	"hermes-supervisor/supervise/process"
 )
 
 // Foreground is the service that a run was started for.
@@ -57,9 +58,6 @@ func (l *loop) print(ctx context.Context, log *output.Log) {
 // givenAtOnce is so little that a pipe takes it whole (PIPE_BUF of Linux), which tells a slow reader from none.
 const givenAtOnce = 4096
 
-// unread is how long an ordered stop waits for a reader of the foreground service's output that takes nothing.
-const unread = time.Second
-
 // endPrinting gives what is left of the foreground service's output. A program that has ended by itself is a part of a
 // pipeline, whose reader has the time that it wants. Once a stop is ordered, that is over when the reader takes nothing for
 // a while, and at once with the next order: the rest is in the log.
@@ -67,7 +65,7 @@ func (l *loop) endPrinting() {
 	l.stopPrinting()
 	var hangs <-chan time.Time
 	if l.Foreground == nil || l.Foreground.Exit == nil {
-		hangs = time.After(unread)
+		hangs = time.After(process.UnreadFor)
 	}
 	for given := l.given.Load(); ; {
 		select {
@@ -79,13 +77,13 @@ func (l *loop) endPrinting() {
 				l.Say("nobody reads the rest of what %s printed: see hermes-supervisor logs %s", l.Foreground.Name, l.Foreground.Name)
 				return
 			}
-			given, hangs = now, time.After(unread)
+			given, hangs = now, time.After(process.UnreadFor)
 		case o := <-l.Orders:
 			if o == OrderReload {
 				continue
 			}
 			if hangs == nil {
-				given, hangs = l.given.Load(), time.After(unread)
+				given, hangs = l.given.Load(), time.After(process.UnreadFor)
 			} else if o == OrderStop { // a second one
 				return
 			}

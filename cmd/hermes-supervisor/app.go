@@ -19,6 +19,7 @@ import (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr *os.File
+	notes          *backlog // of stderr: see errs
 	started        turn.Moment
 
 	home   string
@@ -178,7 +179,7 @@ func (a *app) log(readOnly bool) *slog.Logger {
 	if readOnly {
 		return nil
 	}
-	return warnings(a.stderr)
+	return warnings(a.errs())
 }
 
 func warnings(to io.Writer) *slog.Logger {
@@ -193,7 +194,16 @@ func warnings(to io.Writer) *slog.Logger {
 	}))
 }
 
+// errs is stderr for whole lines: a keeper, whose agent has to be ended when a signal says so, does not stand still in a write
+// that nobody reads.
+func (a *app) errs() io.Writer {
+	if a.notes == nil {
+		return a.stderr
+	}
+	return inOrder{a.notes}
+}
+
 // say prints one line for people on stderr.
 func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "hermes-supervisor: "+format+"\n", args...)
+	fmt.Fprintf(a.errs(), "hermes-supervisor: "+format+"\n", args...)
 }

@@ -19,20 +19,27 @@ const (
 type backlog struct {
 	to    io.Writer
 	about func(lost int64) string // the line that tells of them
+	start func()                  // has lines printed: most commands say nothing
 	ended chan struct{}
 
 	mu      sync.Mutex
 	more    sync.Cond // something waits, or nothing will come
-	waiting [][]byte
+	waiting []line
 	bytes   int   // of waiting, and of what is being written
 	lost    int64 // lines, since the last one that was written
+	hangs   bool  // somebody has waited in vain since then
 	closed  bool
+}
+
+type line struct {
+	text []byte
+	out  chan struct{} // closed when it is written, or lost; nil: nobody waits for it
 }
 
 func newBacklog(to io.Writer, about func(lost int64) string) *backlog {
 	b := &backlog{to: to, about: about, ended: make(chan struct{})}
 	b.more.L = &b.mu
-	go b.print()
+	b.start = sync.OnceFunc(func() { go b.print() })
 	return b
 }
 
@@ -60,20 +67,50 @@ func same(a, b io.Writer) bool {
 func (b *backlog) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.put(line{text: append([]byte(nil), p...)})
+	return len(p), nil
+}
+
+func (b *backlog) put(l line) {
 	switch {
-	case b.closed:
-	case b.bytes+len(p) > maxBacklog:
+	case b.closed || b.bytes+len(l.text) > maxBacklog:
 		b.lost++
+		if l.out != nil {
+			close(l.out)
+		}
 	default:
-		b.waiting = append(b.waiting, append([]byte(nil), p...))
-		b.bytes += len(p)
+		b.start()
+		b.waiting = append(b.waiting, l)
+		b.bytes += len(l.text)
 		b.more.Signal()
 	}
-	return len(p), nil
 }
 
 func (b *backlog) say(format string, args ...any) {
 	fmt.Fprintf(b, "hermes-supervisor: "+format+"\n", args...)
+}
+
+// inOrder is a backlog beside whoever else prints to the same place, as an agent does: Write returns when the line is out,
+// unless the reader hangs.
+type inOrder struct{ *backlog }
+
+func (o inOrder) Write(p []byte) (int, error) {
+	l := line{text: append([]byte(nil), p...), out: make(chan struct{})}
+	o.mu.Lock()
+	o.put(l)
+	hangs := o.hangs
+	o.mu.Unlock()
+	if hangs {
+		return len(p), nil
+	}
+	select {
+	case <-l.out:
+	case <-time.After(lastLines):
+		o.mu.Lock()
+		o.hangs = true
+		o.mu.Unlock()
+	}
+	return len(p), nil
 }
 
 func (b *backlog) print() {
@@ -83,9 +120,9 @@ func (b *backlog) print() {
 		if lines == nil {
 			return
 		}
-		for _, line := range lines {
-			_, _ = b.to.Write(line) // a reader that is gone misses nothing
-			if n := b.written(len(line)); n > 0 {
+		for _, l := range lines {
+			_, _ = b.to.Write(l.text) // a reader that is gone misses nothing
+			if n := b.written(l); n > 0 {
 				_, _ = io.WriteString(b.to, b.about(n))
 			}
 		}
@@ -93,7 +130,7 @@ func (b *backlog) print() {
 }
 
 // take waits for lines; nil when there will be none.
-func (b *backlog) take() (lines [][]byte) {
+func (b *backlog) take() (lines []line) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.waiting) == 0 && !b.closed {
@@ -104,28 +141,47 @@ func (b *backlog) take() (lines [][]byte) {
 }
 
 // written makes room again, and takes over how many lines were lost meanwhile.
-func (b *backlog) written(n int) (lost int64) {
+func (b *backlog) written(l line) (lost int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.bytes -= n
+	b.bytes -= len(l.text)
+	b.hangs = false
+	if l.out != nil {
+		close(l.out)
+	}
 	lost, b.lost = b.lost, 0
 	return lost
 }
 
 // close prints what still waits, unless the reader hangs on. The second time it does nothing.
 func (b *backlog) close() {
-	b.mu.Lock()
-	again := b.closed
-	b.closed = true
-	b.more.Signal()
-	b.mu.Unlock()
-	if again {
+	if !b.last() {
 		return
 	}
 	select {
 	case <-b.ended:
 	case <-time.After(lastLines):
 	}
+}
+
+// flush is close for the end of the program: like any other it waits for its reader, until a signal ends it.
+func (b *backlog) flush() {
+	if b.last() {
+		<-b.ended
+	}
+}
+
+// last lets nothing be added any more; false where it was so already.
+func (b *backlog) last() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.closed = true
+	b.start()
+	b.more.Signal()
+	return true
 }
 
 // lostLines and lostEvents are what is printed where lines are missing.

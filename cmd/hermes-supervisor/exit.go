@@ -131,7 +131,7 @@ func (a *app) report(err error) int {
 	}
 	a.say("%v", oneLine(err))
 	if try != "" {
-		fmt.Fprintf(a.stderr, "try: %s\n", try)
+		fmt.Fprintf(a.errs(), "try: %s\n", try)
 	}
 	return code
 }

@@ -18,7 +18,19 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // run is the whole program: it returns the exit code of DESIGN.md, and only main ends the process.
 func run(args []string, stdin io.Reader, stdout, stderr *os.File) int {
 	started := turn.Now() // first thing: a stop request that is older than this process is not meant for it
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, started: started, json: asksForJSON(args)}
+	a := &app{
+		stdin: stdin, stdout: stdout, stderr: stderr, notes: newBacklog(stderr, lostLines), started: started, json: asksForJSON(args),
+	}
+	code := a.execute(args)
+	if a.ordered.Load() { // it has taken its time
+		a.notes.close()
+	} else {
+		a.notes.flush()
+	}
+	return code
+}
+
+func (a *app) execute(args []string) int {
 	if len(args) > 0 && args[0] == completeName {
 		a.complete(args[1:])
 		return 0

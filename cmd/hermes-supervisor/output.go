@@ -35,7 +35,7 @@ func orEmpty[T any](list []T) []T {
 func (a *app) jsonLine(fields map[string]any) error {
 	line, err := json.Marshal(fields)
 	if err == nil {
-		_, err = fmt.Fprintf(a.stderr, "%s\n", line)
+		_, err = fmt.Fprintf(a.errs(), "%s\n", line)
 	}
 	return err
 }

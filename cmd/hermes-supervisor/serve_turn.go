@@ -147,7 +147,7 @@ func (a *app) serveTurn(cmd *cobra.Command, name string, t serve.Turn) error {
 // serveEnd says to the keeper how the turn ended.
 func (a *app) serveEnd(end serve.End, err error) error {
 	if busy, is := errors.AsType[*serve.BusyError](err); is {
-		fmt.Fprintf(a.stderr, "%s%s\n%s\n", refusalLine, busy.Reason, busy.Detail)
+		fmt.Fprintf(a.errs(), "%s%s\n%s\n", refusalLine, busy.Reason, busy.Detail)
 		a.code = exitBusy
 		return nil
 	}

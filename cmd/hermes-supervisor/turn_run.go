@@ -213,10 +213,11 @@ func (a *app) keep(cmd *cobra.Command, r *room, f *runFlags, req turn.Request) e
 	}
 	a.code = codeOf(out)
 	described := describeOutcome(out, a.code)
+	err = a.writeOutcome(f.outcome, described) // before anything that a reader can hold up
 	if !a.json || a.jsonLine(described) != nil {
 		a.tell(out, req.Agent.Name)
 	}
-	if err := a.writeOutcome(f.outcome, described); err != nil {
+	if err != nil {
 		f.outcome = "" // it cannot be written, so the error cannot be written there either
 		if a.code != 0 {
 			a.say("%v", oneLine(err)) // the agent's own code says more than this

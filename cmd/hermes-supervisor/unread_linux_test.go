@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,10 +94,10 @@ func (u *unread) starts(file string, n int) int {
 	return pid
 }
 
-// ends stops run and tells how it ended.
-func (u *unread) ends() int {
+// ends ends it with a signal and tells how it ended.
+func (u *unread) ends(with os.Signal) int {
 	u.t.Helper()
-	if err := u.cmd.Process.Signal(unix.SIGTERM); err != nil {
+	if err := u.cmd.Process.Signal(with); err != nil {
 		u.t.Fatal(err)
 	}
 	return u.over()
@@ -125,7 +126,7 @@ func TestRunSupervisesAndStopsWhereNobodyReadsWhatItSays(t *testing.T) {
 				}
 			}
 			u.starts("starts", 4)
-			if code := u.ends(); code != 0 {
+			if code := u.ends(unix.SIGTERM); code != 0 {
 				t.Errorf("exit %d", code)
 			}
 		})
@@ -142,7 +143,7 @@ func TestAStopDoesNotWaitForAReaderOfAProgramThatFloodsIt(t *testing.T) {
 			t.Parallel()
 			u := runUnread(t, true, "", args...)
 			u.starts("starts", 1)
-			if code := u.ends(); code != 0 && code != 128+int(unix.SIGTERM) {
+			if code := u.ends(unix.SIGTERM); code != 0 && code != 128+int(unix.SIGTERM) {
 				t.Errorf("exit %d", code)
 			}
 		})
@@ -170,5 +171,38 @@ func TestAPipelineGetsAllThatAProgramPrinted(t *testing.T) {
 	}
 	if n := bytes.Count(<-printed, []byte{0}); n != 300_000 {
 		t.Errorf("%d bytes of 300000", n)
+	}
+}
+
+// TestAKeeperObeysWhereNobodyReadsItsAgent: one signal is enough, and what it has to record is recorded.
+func TestAKeeperObeysWhereNobodyReadsItsAgent(t *testing.T) {
+	t.Parallel()
+	const flood = "echo $$ >>DIR/starts; trap 'exit 0' TERM INT; head -c 300000 /dev/zero; sleep 300 & wait"
+	for name, tc := range map[string]struct {
+		with unix.Signal
+		args []string
+		code int
+		open bool
+	}{
+		"a stop":              {unix.SIGTERM, []string{"--drain", "0"}, 143, true},
+		"a stop, --json":      {unix.SIGTERM, []string{"--drain", "10ms", "--json"}, 143, true},
+		"an interrupt":        {unix.SIGINT, []string{"--outcome", "DIR/outcome"}, 130, false},
+		"an interrupt, --id":  {unix.SIGINT, []string{"--outcome", "DIR/outcome", "--id", "some"}, 130, false},
+		"its output was held": {unix.SIGINT, []string{"--outcome", "DIR/outcome", "--hold-output"}, 130, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := runUnread(t, true, "", slices.Concat([]string{"turn", "run", "--session", "job", "--prompt", "p"}, tc.args, []string{"--", "/bin/sh", "-c", flood})...)
+			u.starts("starts", 1)
+			if code := u.ends(tc.with); code != tc.code {
+				t.Errorf("exit %d", code)
+			}
+			if _, err := os.Stat(filepath.Join(u.dir, "home", "supervisor", "turns", "job.json")); (err == nil) != tc.open {
+				t.Errorf("the marker: %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(u.dir, "outcome")); (err == nil) == tc.open {
+				t.Errorf("the outcome: %v", err)
+			}
+		})
 	}
 }

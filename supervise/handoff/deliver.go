@@ -49,8 +49,8 @@ func (j *job) deliver(ctx context.Context) (*fsstate.Handoff, error) {
 	}
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
+	follower := process.NewFollower(d.read, j.Stderr, process.FollowOptions{Punch: true, Watch: j.Host.Watch()})
 	d.followed.Go(func() {
-		follower := process.NewFollower(d.read, j.Stderr, process.FollowOptions{Punch: true, Watch: j.Host.Watch()})
 		if err := follower.Run(following, d.child.Done()); err != nil && following.Err() == nil {
 			j.Say("what the platform's command says is not shown: %v", err)
 		}
@@ -58,6 +58,7 @@ func (j *job) deliver(ctx context.Context) (*fsstate.Handoff, error) {
 	j.recordHandler(ctx, d)
 	why := j.await(ctx, d)
 	h, err := j.conclude(ctx, d, why)
+	follower.Hurry() // what it says is a note beside the delivery, whose end is recorded
 	d.followed.Wait()
 	_ = d.read.Close()
 	if err == nil {

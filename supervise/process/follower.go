@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,7 +18,14 @@ const (
 	followHead  = 64 << 10               // what stays of a followed file at its beginning, where agents name their session
 	followTail  = 1 << 20                // and at its end
 	followLag   = 100 * time.Millisecond // given to a writer that hangs, once ctx has ended
+	followPiece = 4096                   // so little that a pipe takes it whole (PIPE_BUF of Linux): a slow reader is told from none
 )
+
+// UnreadFor is how long an ordered stop waits for a reader of output that takes nothing.
+const UnreadFor = time.Second
+
+// ErrUnread is that end of a wait.
+var ErrUnread = fmt.Errorf("nobody has read for %s", UnreadFor)
 
 // FollowOptions say how a file is followed.
 type FollowOptions struct {
@@ -36,23 +44,32 @@ type Follower struct {
 	src     *os.File
 	dst     io.Writer
 	opts    FollowOptions
-	release chan struct{}
-	once    sync.Once
+	release func() // once
+	hurry   func() // once
+	held    chan struct{}
+	hurried chan struct{}
 
 	mu     sync.Mutex
 	size   int64     // at the last look
 	growth time.Time // when it was last seen to have grown
 	dstErr error
+	giving time.Time // since when dst is being given a piece; zero: it is not
 }
 
 // NewFollower follows src from its beginning. It reads by offset: the position of src is not moved, so it may be the
 // very file that the writing process inherited. It must never be replaced by another file.
 func NewFollower(src *os.File, dst io.Writer, o FollowOptions) *Follower {
-	return &Follower{src: src, dst: dst, opts: o, release: make(chan struct{}), growth: time.Now()}
+	f := &Follower{src: src, dst: dst, opts: o, held: make(chan struct{}), hurried: make(chan struct{}), growth: time.Now()}
+	f.release = sync.OnceFunc(func() { close(f.held) })
+	f.hurry = sync.OnceFunc(func() { close(f.hurried) })
+	return f
 }
 
 // Release lets a held follower copy.
-func (f *Follower) Release() { f.once.Do(func() { close(f.release) }) }
+func (f *Follower) Release() { f.release() }
+
+// Hurry lets Run wait no longer for a dst that takes nothing for UnreadFor: it returns ErrUnread then.
+func (f *Follower) Hurry() { f.hurry() }
 
 // LastGrowth is when the file was last seen to grow (before that, when the Follower was made). It looks at the file
 // itself, so that a dst that blocks does not make a busy process look silent; it is exact to how often it is called.
@@ -81,18 +98,30 @@ func (f *Follower) DstErr() error {
 func (f *Follower) Run(ctx context.Context, writerGone <-chan struct{}) error {
 	done := make(chan error, 1)
 	go func() { done <- f.follow(ctx, writerGone) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	lag := time.NewTimer(followLag)
-	defer lag.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-lag.C:
-		return ctx.Err()
+	unread := time.NewTimer(time.Hour)
+	defer unread.Stop()
+	for hurried := f.hurried; ; {
+		select {
+		case err := <-done:
+			return err
+		case <-hurried:
+			hurried = nil
+			unread.Reset(UnreadFor)
+		case <-unread.C:
+			if f.givingFor() >= UnreadFor {
+				return ErrUnread
+			}
+			unread.Reset(UnreadFor / 10)
+		case <-ctx.Done():
+			lag := time.NewTimer(followLag)
+			defer lag.Stop()
+			select {
+			case err := <-done:
+				return err
+			case <-lag.C:
+				return ctx.Err()
+			}
+		}
 	}
 }
 
@@ -100,7 +129,7 @@ func (f *Follower) Run(ctx context.Context, writerGone <-chan struct{}) error {
 func (f *Follower) follow(ctx context.Context, writerGone <-chan struct{}) error {
 	if f.opts.Hold {
 		select {
-		case <-f.release:
+		case <-f.held:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -189,14 +218,35 @@ func (f *Follower) saw(size int64) {
 
 // give hands b to dst, unless that has failed before.
 func (f *Follower) give(b []byte) {
-	if f.DstErr() != nil {
-		return
+	for piece := range slices.Chunk(b, followPiece) {
+		if f.DstErr() != nil {
+			return
+		}
+		f.gives(time.Now())
+		_, err := f.dst.Write(piece)
+		f.gives(time.Time{})
+		if err != nil {
+			f.mu.Lock()
+			f.dstErr = err
+			f.mu.Unlock()
+		}
 	}
-	if _, err := f.dst.Write(b); err != nil {
-		f.mu.Lock()
-		f.dstErr = err
-		f.mu.Unlock()
+}
+
+func (f *Follower) gives(since time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.giving = since
+}
+
+// givingFor is how long dst has not taken what it is being given; 0 while it is given nothing.
+func (f *Follower) givingFor() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.giving.IsZero() {
+		return 0
 	}
+	return time.Since(f.giving)
 }
 
 // punch frees what lies behind the tail, in pieces of the tail's length.

@@ -90,6 +90,7 @@ func (j *job) await(ctx context.Context) ending {
 			e.Code, e.Signal, e.Signaled = exit.Code, exit.Signal, exit.Signaled
 			return e
 		case order := <-j.Orders:
+			j.asked = true
 			switch {
 			case order == OrderInterrupt && e.StopRequested:
 				j.Say("killing the agent and everything that it started")
@@ -131,7 +132,7 @@ func (j *job) await(ctx context.Context) ending {
 			case err != nil:
 				j.Say("the marker cannot be looked at: %v", err)
 			case stopping && !e.StopRequested:
-				e.StopRequested = true
+				e.StopRequested, j.asked = true, true
 				j.Say("the turn is being interrupted")
 				stop(process.InterruptLadder())
 			}

@@ -85,8 +85,12 @@ func (j *job) endTree(ctx context.Context, r *run) error {
 }
 
 // drainOutput waits until our reader has taken all output. A reader that takes nothing more must not hold the turn for
-// ever: an order drops the rest.
+// ever: once a stop was ordered it is waited for only while it reads, and an order drops the rest.
 func (j *job) drainOutput(r *run) error {
+	if j.asked {
+		r.out.hurry()
+		r.err.hurry()
+	}
 	drained := make(chan error, 1)
 	go func() { drained <- errors.Join(r.out.finish(), r.err.finish()) }()
 	select {

@@ -47,7 +47,9 @@ type job struct {
 	run  *run          // nil while no agent runs
 	wake <-chan struct{}
 	by   policy.By // Person until the first run of this call, then Auto
-	died time.Time // the last proof of life of the run that is continued
+
+	asked bool      // to end, by an order or by the marker
+	died  time.Time // the last proof of life of the run that is continued
 
 	seenMarker     fsstate.Info // of the marker as it was last read beside the run
 	markerStopping bool         // as it said then

@@ -111,6 +111,13 @@ func (o *output) finish() error {
 	return nil
 }
 
+// hurry lets finish wait for a reader only while that reads.
+func (o *output) hurry() {
+	if o != nil && o.follower != nil {
+		o.follower.Hurry()
+	}
+}
+
 // dropRest lets finish return without a reader that hangs.
 func (o *output) dropRest() {
 	if o != nil && o.drop != nil {
