@@ -27,7 +27,8 @@ type app struct {
 	unsafe bool
 	json   bool
 
-	owner   int // user id of whom the configuration may be, beside root and oneself: see config.Source
+	unsaid  error // why the help, of which cobra wants no error, was not printed
+	owner   int   // user id of whom the configuration may be, beside root and oneself: see config.Source
 	code    int
 	ordered atomic.Bool // a signal has asked this call to end: nothing further is started
 }
@@ -66,7 +67,7 @@ Start with demo; then see turn run, or give the command line of an agent that is
 	flags.Lookup("json").DefValue = "false"
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "print the version, as the command version does")
 	root.SetUsageFunc(printUsage)
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.printHelp(cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.unsaid = a.printHelp(cmd) })
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(a.runCommand(), a.statusCommand(), a.logsCommand(), a.eventsCommand(), a.doctorCommand())
 	root.AddCommand(a.controls()...)

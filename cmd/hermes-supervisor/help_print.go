@@ -37,25 +37,28 @@ data, with that of all commands below: what the man pages are made of.`,
 				return a.printHelpJSON(topic)
 			}
 			topic.InitDefaultHelpFlag()
-			return topic.Help()
+			return a.printHelp(topic)
 		},
 	}
 }
 
 // printHelp is what --help prints.
-func (a *app) printHelp(cmd *cobra.Command) {
+func (a *app) printHelp(cmd *cobra.Command) error {
 	if a.json {
-		_ = a.printHelpJSON(cmd)
-		return
+		return a.printHelpJSON(cmd)
 	}
-	out := cmd.OutOrStdout()
 	if text := cmd.Long + cmd.Short; text != "" {
-		fmt.Fprintln(out, fill(strings.Trim(orShort(cmd), "\n"), helpWidth))
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), fill(strings.Trim(orShort(cmd), "\n"), helpWidth)); err != nil {
+			return err
+		}
 	}
-	if cmd.Runnable() || cmd.HasSubCommands() {
-		fmt.Fprintln(out)
-		_ = printUsage(cmd)
+	if !cmd.Runnable() && !cmd.HasSubCommands() {
+		return nil
 	}
+	if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	return printUsage(cmd)
 }
 
 func orShort(cmd *cobra.Command) string {

@@ -218,7 +218,7 @@ func TestHelpFitsAndNamesFlagsThatThereAre(t *testing.T) {
 	for _, cmd := range everyCommand() {
 		var out bytes.Buffer
 		cmd.SetOut(&out)
-		(&app{}).printHelp(cmd)
+		_ = (&app{}).printHelp(cmd)
 		for line := range strings.SplitSeq(out.String(), "\n") {
 			if n := utf8.RuneCountInString(line); n > helpWidth {
 				t.Errorf("%s: a line of %d columns: %s", cmd.CommandPath(), n, line)
@@ -330,7 +330,7 @@ func TestTopicsAreTablesAsTheyAreWritten(t *testing.T) {
 	var out bytes.Buffer
 	topic := exitCodesTopic()
 	topic.SetOut(&out)
-	(&app{}).printHelp(topic)
+	_ = (&app{}).printHelp(topic)
 	for _, want := range []string{"  0    done\n  1    failed\n", "\n       handoff; or the turn was left open\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("help exit-codes lacks %q:\n%s", want, out.String())

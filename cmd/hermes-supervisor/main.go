@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"runtime"
@@ -47,7 +48,7 @@ func (a *app) execute(args []string) int {
 	}
 	root := a.command()
 	root.SetArgs(args)
-	if err := root.ExecuteContext(context.Background()); err != nil {
+	if err := errors.Join(root.ExecuteContext(context.Background()), a.unsaid); err != nil {
 		return a.report(err)
 	}
 	return a.code
