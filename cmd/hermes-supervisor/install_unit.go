@@ -90,7 +90,7 @@ func (a *app) jobOf(ctx context.Context, f *installFlags, home fsstate.Home) (ma
 			j.RunAs = strings.TrimPrefix(os.Getenv("USERDOMAIN")+`\`+name, `\`)
 		}
 	}
-	if err := j.Check(); err != nil {
+	if err := j.Check(f.manager); err != nil {
 		return manager.Job{}, &turn.UsageError{Problem: err.Error()}
 	}
 	return j, nil

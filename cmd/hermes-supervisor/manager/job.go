@@ -55,8 +55,8 @@ func (j Job) argv(final int) []string {
 }
 
 // Check refuses what no unit can hold: a control character would end a line or a string in some of them, and text that is
-// not UTF-8 is read differently by each. The error is a *TextError.
-func (j Job) Check() error {
+// not UTF-8 is read differently by each; and what the manager in question takes in no way. The error is a *TextError.
+func (j Job) Check(manager string) error {
 	for _, t := range []struct{ what, text string }{
 		{"program", j.Program}, {"home", j.Home}, {"configuration", j.Config}, {"PATH", j.Search}, {"log file", j.Logs}, {"user", j.RunAs},
 	} {
@@ -68,6 +68,9 @@ func (j Job) Check() error {
 		if t.path != "" && !filepath.IsAbs(t.path) {
 			return &TextError{What: t.what, Text: t.path, Problem: "is not absolute: a service manager has another working directory"}
 		}
+	}
+	if manager == Systemd && strings.ContainsAny(j.Program, "\"'\\") { // also where they are escaped
+		return &TextError{What: "program", Text: j.Program, Problem: "has a quote or a backslash, with which systemd runs no program: put it elsewhere"}
 	}
 	return nil
 }

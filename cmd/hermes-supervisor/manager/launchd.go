@@ -47,6 +47,9 @@ func LaunchdPlist(j Job, name string) string {
 	line(1, "</dict>")
 	key(1, "ThrottleInterval", "<integer>10</integer>")
 	for _, text := range stopComment(j.Budget) {
+		for strings.Contains(text, "--") { // a service may be called so, and a comment of XML may not
+			text = strings.ReplaceAll(text, "--", "- -")
+		}
 		line(1, "<!-- "+text+" -->")
 	}
 	line(1, "<!-- In the gui domain launchd waits 60 s at most, and then kills run alone: what it had not stopped yet lives on. -->")

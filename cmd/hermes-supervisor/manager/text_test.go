@@ -20,7 +20,7 @@ func job() Job {
 	return Job{
 		Program: "/opt/a b/hermes-supervisor", Home: `/home/me/%h $HOME "q" 'x' <&> \t\`, Config: "/etc/h;s/hermes.toml",
 		Search: `/usr/bin:/a b:/c%d:/e"f`, Logs: "/var/log/<a & b>.log", RunAs: "me", Unsafe: true,
-		Budget: Budget{Services: 79 * time.Second, Slowest: "gateway", Turns: 29 * time.Second, Margin: 15 * time.Second},
+		Budget: Budget{Services: 79 * time.Second, Slowest: "gate--way---2", Turns: 29 * time.Second, Margin: 15 * time.Second},
 	}
 }
 
@@ -165,7 +165,7 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		path := rapid.StringMatching(`/[ -~öß日]{0,20}`)
 		j := Job{Program: path.Draw(t, "program"), Home: path.Draw(t, "home"), Config: path.Draw(t, "config"), Search: path.Draw(t, "path")}
-		if err := j.Check(); err != nil {
+		if err := j.Check(Launchd); err != nil {
 			t.Fatal(err)
 		}
 		unit := SystemdUnit(j, false)
@@ -196,18 +196,29 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 
 func TestWhatNoUnitCanHoldIsRefused(t *testing.T) {
 	t.Parallel()
-	if err := job().Check(); err != nil {
+	if err := job().Check(Systemd); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"/a\nExecStartPre=/bin/evil", "/a\r", "/a\x00", "/a\x1b[31m", "/a\x7f", "/a\u0085", "/a\u2028", "/caf\xe9", "/a\uffff", "relative", "../up"} {
 		for name, j := range map[string]Job{"home": {Program: "/p", Home: bad}, "program": {Program: bad}, "config": {Program: "/p", Config: bad}} {
-			if _, is := errors.AsType[*TextError](j.Check()); !is {
+			if _, is := errors.AsType[*TextError](j.Check(WindowsTask)); !is {
 				t.Errorf("%s %q passes", name, bad)
 			}
 		}
 	}
-	if _, is := errors.AsType[*TextError](Job{Program: "/p", Search: "/usr/bin:/a\nb"}.Check()); !is {
+	if _, is := errors.AsType[*TextError](Job{Program: "/p", Search: "/usr/bin:/a\nb"}.Check(Systemd)); !is {
 		t.Error("a PATH with a line end passes")
+	}
+}
+
+// TestAProgramThatSystemdDoesNotRunGetsNoUnit: systemd calls such a unit bad, however the path is quoted.
+func TestAProgramThatSystemdDoesNotRunGetsNoUnit(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{`/a"b`, `/a'b`, `/a\b`} {
+		j := Job{Program: program}
+		if _, is := errors.AsType[*TextError](j.Check(Systemd)); !is || j.Check(Launchd) != nil || j.Check(WindowsTask) != nil {
+			t.Errorf("%s: systemd %v, launchd %v, Windows %v", program, j.Check(Systemd), j.Check(Launchd), j.Check(WindowsTask))
+		}
 	}
 }
 
