@@ -54,6 +54,22 @@ func TestWithoutAHomeNoUnitIsMadeForEverybody(t *testing.T) {
 	}
 }
 
+// TestNoUnitIsWrittenIntoTheWorkingFolder: a HOME or XDG_CONFIG_HOME that is no absolute path is no folder of systemd's.
+func TestNoUnitIsWrittenIntoTheWorkingFolder(t *testing.T) {
+	f := &installFlags{manager: manager.Systemd, scope: manager.User, goos: "linux"}
+	home := fsstate.Home{Path: "/some/home", Root: "/some/home"}
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("HOME", "relative")
+	if i, err := (&app{}).installationOf(f, home); !errors.Is(err, errNoFolder) {
+		t.Errorf("%s, %v", i.path, err)
+	}
+	t.Setenv("XDG_CONFIG_HOME", "relative")
+	t.Setenv("HOME", "/home/me")
+	if i, err := (&app{}).installationOf(f, home); err != nil || filepath.Dir(i.path) != filepath.FromSlash("/home/me/.config/systemd/user") {
+		t.Errorf("%s, %v", i.path, err)
+	}
+}
+
 // TestTheStopBudgetIsAboveWhatAStopMayTake holds the figures of the budget, which stand apart so that it needs none of the
 // supervision, to those that the supervision goes by.
 func TestTheStopBudgetIsAboveWhatAStopMayTake(t *testing.T) {

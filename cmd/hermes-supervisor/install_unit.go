@@ -187,7 +187,7 @@ func (a *app) installationOf(f *installFlags, home fsstate.Home) (installation, 
 	return i, nil
 }
 
-var errNoFolder = errors.New("install: the service manager's folder is not known (no HOME)")
+var errNoFolder = errors.New("install: the service manager's folder is not known (no HOME that is an absolute path)")
 
 // unitText is the text of a job's unit.
 func unitText(f *installFlags, j manager.Job, name string) string {

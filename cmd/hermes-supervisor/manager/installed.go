@@ -1,7 +1,6 @@
 package manager
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -44,9 +43,11 @@ func Installed(roots Roots, home fsstate.Home) ([]Unit, error) {
 			return
 		}
 		u := Unit{Manager: f.manager, Scope: f.scope, Name: f.name, Path: f.path, Text: f.text}
-		argv, set := f.command(roots.UserHome)
-		u.Home = cmp.Or(flagOf(argv, "--home"), set)
-		if u.Home == "" && len(argv) > 0 && f.scope == User {
+		argv, set, known := f.command(roots.UserHome)
+		if u.Home = flagOf(argv, "--home"); u.Home == "" && known {
+			u.Home = set
+		}
+		if u.Home == "" && known && f.scope == User {
 			u.Home = filepath.Join(roots.UserHome, ".hermes") // a packager's unit: each user's own
 		}
 		if u.Home == "" || samePath(u.Home, home.Path) {
@@ -180,48 +181,33 @@ func dropIns(roots Roots, scope, name string) []string {
 	if scope == System {
 		folders = roots.SystemdSystem
 	}
+	of := []string{"service.d"} // of every service, then of each beginning of the name, then its own
+	for i, c := range name {
+		if c == '-' {
+			of = append(of, name[:i+1]+".service.d")
+		}
+	}
 	var texts []string
-	for _, folder := range slices.Backward(folders) { // what a person wrote counts last
-		matches, _ := filepath.Glob(filepath.Join(folder, name+".d", "*.conf"))
-		for _, path := range matches {
-			if data, err := readUnit(path); err == nil {
-				texts = append(texts, string(data))
+	for _, own := range append(of, name+".d") {
+		for _, folder := range slices.Backward(folders) { // what a person wrote counts last
+			entries, _ := os.ReadDir(filepath.Join(folder, own))
+			for _, e := range entries {
+				if !strings.HasSuffix(e.Name(), ".conf") {
+					continue
+				}
+				if data, err := readUnit(filepath.Join(folder, own, e.Name())); err == nil {
+					texts = append(texts, string(data))
+				}
 			}
 		}
 	}
 	return texts
 }
 
-// command is the command line of a unit, and what its environment says of HERMES_HOME.
-func (f file) command(userHome string) (argv []string, home string) {
-	switch f.manager {
-	case Systemd:
-		s := readSystemd(userHome, append([]string{f.text}, f.dropIns...)...)
-		if s.unclear && f.scope == System {
-			return nil, "" // %h of another user
-		}
-		return s.exec, s.env["HERMES_HOME"]
-	case Launchd:
-		_, array, _ := strings.Cut(withoutComments(f.text), "<key>ProgramArguments</key>")
-		array, _, _ = strings.Cut(array, "</array>")
-		return xmlTexts(array, "string"), plistString(f.text, "HERMES_HOME")
-	case WindowsTask:
-		for _, text := range xmlTexts(f.text, "Arguments") {
-			argv = append(argv, windowsWords(text)...)
-		}
-		if argv != nil {
-			argv = append(xmlTexts(f.text, "Command"), argv...)
-		}
-		return argv, ""
-	default:
-		return strings.Fields(f.text), "" // a script of one exec
-	}
-}
-
 func (f file) stop(userHome string) time.Duration {
 	switch f.manager {
 	case Systemd:
-		return readSystemd(userHome, append([]string{f.text}, f.dropIns...)...).stop
+		return f.settings(userHome).stop
 	case Launchd:
 		n, err := strconv.Atoi(plistString(f.text, "ExitTimeOut"))
 		switch {
@@ -236,19 +222,6 @@ func (f file) stop(userHome string) time.Duration {
 		return GUIExitTimeOut
 	}
 	return 0
-}
-
-// flagOf is the value of a flag in a command line, written apart or with =; "" where it is not there.
-func flagOf(argv []string, flag string) string {
-	for i, arg := range argv {
-		if arg == flag && i+1 < len(argv) {
-			return argv[i+1]
-		}
-		if value, is := strings.CutPrefix(arg, flag+"="); is {
-			return value
-		}
-	}
-	return ""
 }
 
 // samePath tells whether two paths are the same by name, or by what they lead to.

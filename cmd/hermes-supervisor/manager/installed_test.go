@@ -3,6 +3,7 @@ package manager
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +102,50 @@ func TestRivalsAreHermessOwnUnitsOfTheSameHome(t *testing.T) {
 				}
 			}
 			same(t, names, tc.want)
+		})
+	}
+}
+
+// TestAUnitWhoseHomeIsSetElsewhereIsARival: in a file, in a drop-in of several units, on the command line of env or of a
+// shell. What could not be read or understood is a rival of every home.
+func TestAUnitWhoseHomeIsSetElsewhereIsARival(t *testing.T) {
+	t.Parallel()
+	const exec = "[Service]\nExecStart=/opt/hermes/python -m hermes_cli.main gateway run\n"
+	for name, tc := range map[string]struct {
+		files       map[string]string // DIR in a text is the folder that they are in
+		its, others bool              // found for the home that is meant, and for any other
+	}{
+		"a file":                       {map[string]string{"env": "# of ours\nA=b\nHERMES_HOME=\"/its\"\n", "user/hermes-gateway.service": exec + "EnvironmentFile=DIR/env\n"}, true, false},
+		"a file outranks the unit":     {map[string]string{"env": "HERMES_HOME=/its\n", "user/hermes-gateway.service": exec + "EnvironmentFile=-DIR/env\nEnvironment=HERMES_HOME=/h\n"}, true, false},
+		"a file that may be missing":   {map[string]string{"user/hermes-gateway.service": exec + "EnvironmentFile=-DIR/env\nEnvironment=HERMES_HOME=/its\n"}, true, false},
+		"a file that is missing":       {map[string]string{"user/hermes-gateway.service": exec + "EnvironmentFile=DIR/env\n"}, true, true},
+		"a file of another specifier":  {map[string]string{"user/hermes-gateway.service": exec + "EnvironmentFile=%t/env\n"}, true, true},
+		"a specifier":                  {map[string]string{"user/hermes-gateway.service": exec + "Environment=HERMES_HOME=%t/h\n"}, true, true},
+		"files that were taken away":   {map[string]string{"user/hermes-gateway.service": exec + "EnvironmentFile=DIR/env\nEnvironmentFile=\nEnvironment=HERMES_HOME=/its\n"}, true, false},
+		"the manager's environment":    {map[string]string{"user/hermes-gateway.service": exec + "PassEnvironment=LANG HERMES_HOME\n"}, true, true},
+		"a drop-in of a prefix":        {map[string]string{"user/hermes-gateway-x.service": exec, "user/hermes-gateway-.service.d/a.conf": "[Service]\nEnvironment=HERMES_HOME=/its\n"}, true, false},
+		"a drop-in of all services":    {map[string]string{"user/hermes-gateway.service": exec, "everyone/service.d/a.conf": "[Service]\nEnvironment=HERMES_HOME=/its\n"}, true, false},
+		"its own drop-in is the last":  {map[string]string{"user/hermes-gateway.service": exec, "user/service.d/z.conf": "[Service]\nEnvironment=HERMES_HOME=/h\n", "user/hermes-gateway.service.d/a.conf": "[Service]\nEnvironment=HERMES_HOME=/its\n"}, true, false},
+		"env":                          {map[string]string{"user/hermes-gateway.service": "[Service]\nExecStart=/usr/bin/env HERMES_HOME=/its hermes gateway run\n"}, true, false},
+		"a shell":                      {map[string]string{"user/hermes-gateway.service": "[Service]\nExecStart=/bin/sh -c 'HERMES_HOME=/its exec hermes gateway run'\n"}, true, true},
+		"a script":                     {map[string]string{"user/hermes-gateway.service": "[Service]\nExecStart=/home/me/start-gateway\n"}, true, true},
+		"s6":                           {map[string]string{"service/gateway-default/run": "#!/bin/sh\nexport HERMES_HOME=/its\nexec hermes gateway run\n"}, true, false},
+		"launchd's script of a shell":  {map[string]string{"agents/ai.hermes.gateway.plist": "<key>ProgramArguments</key><array><string>osascript</string><string>do shell script &quot;exec py -m hermes_cli.main --profile x gateway run&quot;</string></array><key>HERMES_HOME</key><string>/h</string>"}, true, true},
+		"of another, though in a file": {map[string]string{"env": "HERMES_HOME=/h\n", "user/hermes-gateway.service": exec + "EnvironmentFile=DIR/env\n"}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			roots, dir := plant(t, tc.files)
+			for name, text := range tc.files {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(text, "DIR", dir)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for home, want := range map[string]bool{"/its": tc.its, "/others": tc.others} {
+				if found, err := Rivals(roots, root(home)); err != nil || (len(found) > 0) != want {
+					t.Errorf("%s: %v, %v", home, found, err)
+				}
+			}
 		})
 	}
 }

@@ -3,6 +3,7 @@ package manager
 import (
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // The service managers, as they are named on the command line and in JSON.
@@ -39,18 +40,18 @@ const AllUsersUnits = "/etc/systemd/user"
 func DefaultRoots(goos string, getenv func(string) string, userHome string) Roots {
 	r := Roots{UserHome: userHome}
 	in := func(base string, path ...string) []string {
-		if base == "" {
+		if !filepath.IsAbs(base) { // none, or another folder in every place: the manager's own is not below it
 			return nil
 		}
 		return []string{filepath.Join(append([]string{base}, path...)...)}
 	}
 	switch goos {
 	case "linux":
-		configHome := getenv("XDG_CONFIG_HOME")
-		if configHome == "" && userHome != "" {
-			configHome = filepath.Join(userHome, ".config")
+		own := in(getenv("XDG_CONFIG_HOME"), "systemd", "user")
+		if own == nil {
+			own = in(userHome, ".config", "systemd", "user")
 		}
-		r.SystemdUser = append(in(configHome, "systemd", "user"), AllUsersUnits, "/usr/local/lib/systemd/user", "/usr/lib/systemd/user")
+		r.SystemdUser = slices.Concat(own, []string{AllUsersUnits, "/usr/local/lib/systemd/user", "/usr/lib/systemd/user"})
 		r.SystemdSystem = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system"}
 		r.S6 = []string{"/run/service"}
 		r.Linger = "/var/lib/systemd/linger"

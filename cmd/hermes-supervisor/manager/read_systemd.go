@@ -1,6 +1,8 @@
 package manager
 
 import (
+	"errors"
+	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -11,13 +13,15 @@ import (
 type settings struct {
 	exec    []string // ExecStart
 	env     map[string]string
-	stop    time.Duration // TimeoutStopSec; 0 where there is none
-	unclear bool          // something in exec or env needs a specifier's value
+	files   []string        // EnvironmentFile, which outranks Environment
+	passed  map[string]bool // PassEnvironment: what the manager itself has there
+	stop    time.Duration   // TimeoutStopSec; 0 where there is none
+	unclear bool            // something in exec, env or files needs a specifier's value
 }
 
 // readSystemd reads the text of a unit and its drop-ins, in their order. userHome is what %h means.
 func readSystemd(userHome string, texts ...string) settings {
-	s := settings{env: map[string]string{}}
+	s := settings{env: map[string]string{}, passed: map[string]bool{}}
 	for _, text := range texts {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\\\n", " ")
 		for line := range strings.Lines(text) {
@@ -40,12 +44,44 @@ func readSystemd(userHome string, texts ...string) settings {
 					name, v, _ := strings.Cut(word, "=")
 					s.env[name] = v
 				}
+			case "EnvironmentFile":
+				if value == "" {
+					s.files = nil
+				} else {
+					s.files = append(s.files, s.expand(value, userHome))
+				}
+			case "PassEnvironment":
+				for _, name := range s.words(value, userHome) {
+					s.passed[name] = true
+				}
 			case "TimeoutStopSec", "TimeoutSec":
 				s.stop = span(value)
 			}
 		}
 	}
 	return s
+}
+
+// value is what a unit's processes have of a variable; known is false where that is not in the unit, or could not be read.
+func (s *settings) value(name string) (value string, known bool) {
+	value, set := s.env[name]
+	known = set || !s.passed[name]
+	for _, path := range s.files {
+		path, optional := strings.CutPrefix(path, "-")
+		data, err := readUnit(path)
+		switch {
+		case optional && errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return "", false
+		}
+		for line := range strings.Lines(strings.ReplaceAll(string(data), "\\\n", "")) {
+			if key, text, found := strings.Cut(strings.TrimSpace(line), "="); found && strings.TrimSpace(key) == name {
+				value, known = strings.Trim(strings.TrimSpace(text), `"'`), true
+			}
+		}
+	}
+	return value, known
 }
 
 // words splits a value as systemd.syntax(7) says, and replaces the specifiers that are known here.

@@ -3,6 +3,7 @@ package manager
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hermes-supervisor/fsstate"
@@ -33,20 +34,24 @@ func Rivals(roots Roots, home fsstate.Home) ([]Rival, error) {
 	return rivals, err
 }
 
-// hermesHome is the home that a unit of Hermes's runs: that of its environment, or the user's own, and in it the profile
-// of its command line or of its name. "" where it cannot be told.
+// hermesHome is the home that a unit of Hermes's runs: that of its environment, or where it runs Hermes itself and no script
+// the user's own, and in it the profile of its command line or of its name. "" where it cannot be told.
 func (f file) hermesHome(roots Roots, asked fsstate.Home) string {
-	argv, home := f.command(roots.UserHome)
-	if f.unread || len(argv) == 0 || f.manager == WindowsTask { // the task runs a script, which knows
+	argv, home, known := f.command(roots.UserHome)
+	if f.unread || !known || f.manager == WindowsTask { // the task runs a script, which knows
 		return ""
 	}
+	if slices.ContainsFunc(argv, func(arg string) bool { return strings.Contains(arg, " --profile") }) {
+		return "" // in the script of a shell
+	}
+	itself := slices.ContainsFunc(argv, func(arg string) bool { return strings.HasPrefix(filepath.Base(arg), "hermes") })
 	profile := cmp.Or(flagOf(argv, "--profile"), flagOf(argv, "-p"))
 	switch {
 	case home != "":
 	case f.manager == S6:
 		home = asked.Root // the one of its container, which is not written there
 		profile = cmp.Or(profile, strings.TrimPrefix(f.name, hermesNames.s6))
-	case f.scope == User && roots.UserHome != "":
+	case f.scope == User && roots.UserHome != "" && itself:
 		home = filepath.Join(roots.UserHome, ".hermes")
 	default:
 		return ""

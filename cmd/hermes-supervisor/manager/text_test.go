@@ -174,12 +174,12 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 			t.Fatalf("read %q, %q, want %q, %q", s.exec, s.env["PATH"], want, j.Search)
 		}
 		list := LaunchdPlist(j, "name")
-		argv, _ := file{manager: Launchd, text: list}.command("")
+		argv, _, _ := file{manager: Launchd, text: list}.command("")
 		if want := j.argv(FinalElsewhere); !slices.Equal(argv, want) || plistString(list, "PATH") != j.Search {
 			t.Fatalf("read %q, want %q", argv, want)
 		}
 		task := plainText(UTF16(TaskXML(j, "name")))
-		argv, _ = file{manager: WindowsTask, text: task}.command("")
+		argv, _, _ = file{manager: WindowsTask, text: task}.command("")
 		if want := j.argv(FinalElsewhere); !slices.Equal(argv, want) {
 			t.Fatalf("read %q, want %q", argv, want)
 		}
