@@ -206,7 +206,7 @@ func exitsAsWritten(path string) []exit {
 	case "uninstall systemd", "uninstall launchd", "uninstall windows-task":
 		return []exit{
 			{0, "gone, or not there"},
-			{exitFailed, "the file in its place is not ours, or the manager's own command failed"},
+			{exitFailed, "the file in its place is not ours, or nobody can say that its run has ended"},
 			{exitUsage, ""},
 			{exitState, ""},
 			{exitConfiguration, ""},

@@ -30,7 +30,8 @@ configuration and PATH of the shell that installs stand in it as they are now; n
 no secret: variables go into env_file of hermes.toml. Its stop time is above what the services may take; after changing
 these, install again.
 
-It is refused where another unit runs the same home: one of ours, or Hermes's own gateway unit, plist, s6 service or task.`,
+It is refused where another unit runs the same home, its root, or a profile of it: one of ours, or Hermes's own gateway unit,
+plist, s6 service or task.`,
 		Example: `  hermes-supervisor install systemd
   hermes-supervisor install systemd --print
   hermes-supervisor install launchd`,
@@ -117,7 +118,8 @@ func (a *app) uninstallCommand() *cobra.Command {
 		Use:   "uninstall",
 		Short: "Stop what install has started, and take its unit away",
 		Long: `Stops the unit of this home, which is an ordered stop of everything that run keeps up, and removes its file. A file that
-install did not write is left alone. No state is removed: open turns wait for the next run.`,
+install did not write is left alone, and so is one whose manager cannot say that it has been stopped. No state is removed:
+open turns wait for the next run.`,
 		Example: `  hermes-supervisor uninstall systemd`,
 		Args:    unknownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

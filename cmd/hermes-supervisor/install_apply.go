@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -68,7 +67,7 @@ func (a *app) install(ctx context.Context, f *installFlags) error {
 
 // run has the manager know and start what was written.
 func (i installation) run(ctx context.Context, t *told) error {
-	if i.loaded == nil || exec.CommandContext(ctx, i.loaded[0], i.loaded[1:]...).Run() != nil {
+	if i.loaded == nil || fails(ctx, i.loaded) {
 		for n, argv := range i.start {
 			if err := t.run(ctx, argv); err != nil {
 				return fmt.Errorf("the unit is written, but not started: %w; then: %s", err, shellLine(i.start[n:]))
@@ -103,7 +102,7 @@ func (f *installFlags) alone(home fsstate.Home, i installation) error {
 	}
 	if len(rivals) > 0 {
 		r := rivals[0] // the next try names the next one
-		of := "which runs " + label(r.Home)
+		of := fmt.Sprintf("which runs %q", r.Home)
 		if r.Home == "" {
 			of = "and it cannot be told which home that runs"
 		}
@@ -118,9 +117,20 @@ func (f *installFlags) alone(home fsstate.Home, i installation) error {
 	})
 	if other >= 0 {
 		u := units[other]
-		return &busyError{fmt.Errorf("install %s: %s runs this home already, by the %s manager (%s); take it away first: %s (or --force)", i.name, u.Name, u.Scope, u.Path, manager.RemoveCommand(u.Manager, u.Scope, u.Name, u.Path))}
+		return &busyError{fmt.Errorf("install %s: %s runs %s, by the %s manager (%s); take it away first: %s (or --force)", i.name, u.Name, whose(u, home), u.Scope, u.Path, manager.RemoveCommand(u.Manager, u.Scope, u.Name, u.Path))}
 	}
 	return nil
+}
+
+// whose is the home of an installed unit as it stands to the one in question.
+func whose(u manager.Unit, home fsstate.Home) string {
+	switch {
+	case u.Own:
+		return "this home already"
+	case home.Profile != "":
+		return fmt.Sprintf("%q, and with it this profile", u.Home)
+	}
+	return fmt.Sprintf("%q, a profile of this home", u.Home)
 }
 
 // write puts the file into place. One that is not ours, or that somebody has changed, is kept unless force says otherwise.

@@ -26,7 +26,8 @@ type installation struct {
 	start                [][]string // makes the manager know and run it; harmless where it does so already
 	loaded               []string   // succeeds where the manager has it already, and would refuse start
 	restart              string     // has one that runs begin anew, as a person types it
-	stop                 [][]string // before the file goes; what fails here is gone already
+	stop                 [][]string // before the file goes; may fail where nothing of it runs, which ended tells
+	ended                func(context.Context) bool
 	forget               [][]string // after the file went
 }
 
@@ -146,45 +147,73 @@ func unitName(f *installFlags, home fsstate.Home) string {
 
 // installationOf is that of a home, without its text.
 func (a *app) installationOf(f *installFlags, home fsstate.Home) (installation, error) {
-	roots := f.roots(home)
-	i := installation{manager: f.manager, scope: f.scope, name: unitName(f, home)}
+	roots, name := f.roots(home), unitName(f, home)
 	switch f.manager {
 	case manager.Systemd:
-		folders, own := roots.SystemdUser, []string{"systemctl", "--user"}
+		folders := roots.SystemdUser
 		if f.system {
-			folders, own = roots.SystemdSystem, []string{"systemctl"}
+			folders = roots.SystemdSystem
 		}
-		i.name += ".service"
 		if len(folders) == 0 || folders[0] == manager.AllUsersUnits {
-			return i, errNoFolder
+			return installation{}, errNoFolder
 		}
-		i.path = filepath.Join(folders[0], i.name)
-		say := func(words ...string) []string { return append(slices.Clip(own), words...) }
-		i.start = [][]string{say("daemon-reload"), say("enable", "--now", i.name)}
-		i.restart = shellLine([][]string{say("restart", i.name)})
-		i.stop = [][]string{say("disable", "--now", i.name)}
-		i.forget = [][]string{say("daemon-reload")}
+		return f.installed(name+".service", folders[0]), nil
 	case manager.Launchd:
 		if len(roots.LaunchAgents) == 0 {
-			return i, errNoFolder
+			return installation{}, errNoFolder
 		}
-		i.name = manager.Label(i.name)
-		i.path = filepath.Join(roots.LaunchAgents[0], i.name+".plist")
-		domain := "gui/" + strconv.Itoa(os.Getuid())
-		i.start = [][]string{{"launchctl", "enable", domain + "/" + i.name}, {"launchctl", "bootstrap", domain, i.path}}
-		i.stop = [][]string{{"launchctl", "bootout", domain + "/" + i.name}}
-		i.loaded = []string{"launchctl", "print", domain + "/" + i.name}
-		i.restart = shellLine(append(i.stop, i.start[1]))
-	case manager.WindowsTask:
+		return f.installed(manager.Label(name), roots.LaunchAgents[0]), nil
+	default:
 		_, source, err := a.loadConfig()
 		if source.Dir == "" {
-			return i, cmp.Or(err, errNoFolder)
+			return installation{}, cmp.Or(err, errNoFolder)
 		}
-		i.path = filepath.Join(source.Dir, i.name+".xml")
-		i.start = [][]string{{"schtasks", "/Create", "/F", "/TN", i.name, "/XML", i.path}, {"schtasks", "/Run", "/TN", i.name}}
-		i.stop = [][]string{{"schtasks", "/End", "/TN", i.name}, {"schtasks", "/Delete", "/F", "/TN", i.name}}
+		return f.installed(name, source.Dir), nil
 	}
-	return i, nil
+}
+
+// installed is the unit of that name, as its manager has it, whose file is in the folder.
+func (f *installFlags) installed(name, folder string) installation {
+	i := installation{manager: f.manager, scope: f.scope, name: name}
+	switch f.manager {
+	case manager.Systemd:
+		own := []string{"systemctl", "--user"}
+		if f.system {
+			own = own[:1]
+		}
+		i.path = filepath.Join(folder, name)
+		say := func(words ...string) []string { return append(slices.Clip(own), words...) }
+		i.start = [][]string{say("daemon-reload"), say("enable", "--now", name)}
+		i.restart = shellLine([][]string{say("restart", name)})
+		i.stop = [][]string{say("disable", "--now", name)}
+		i.ended = func(ctx context.Context) bool { return inactive(ctx, say("show", "--property=ActiveState", name)) }
+		i.forget = [][]string{say("daemon-reload")}
+	case manager.Launchd:
+		i.path = filepath.Join(folder, name+".plist")
+		domain := "gui/" + strconv.Itoa(os.Getuid())
+		i.start = [][]string{{"launchctl", "enable", domain + "/" + name}, {"launchctl", "bootstrap", domain, i.path}}
+		i.stop = [][]string{{"launchctl", "bootout", domain + "/" + name}}
+		i.loaded = []string{"launchctl", "print", domain + "/" + name}
+		i.ended = func(ctx context.Context) bool { return fails(ctx, i.loaded) }
+		i.restart = shellLine(append(i.stop, i.start[1]))
+	case manager.WindowsTask:
+		i.path = filepath.Join(folder, name+".xml")
+		i.start = [][]string{{"schtasks", "/Create", "/F", "/TN", name, "/XML", i.path}, {"schtasks", "/Run", "/TN", name}}
+		i.stop = [][]string{{"schtasks", "/End", "/TN", name}, {"schtasks", "/Delete", "/F", "/TN", name}}
+		i.ended = func(ctx context.Context) bool { return fails(ctx, []string{"schtasks", "/Query", "/TN", name}) }
+	}
+	return i
+}
+
+// inactive asks systemd for a unit's state. One that cannot be asked has not said that nothing runs, unless it is not there.
+func inactive(ctx context.Context, argv []string) bool {
+	said, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
+	state := strings.TrimSpace(string(said))
+	return errors.Is(err, exec.ErrNotFound) || err == nil && (state == "ActiveState=inactive" || state == "ActiveState=failed")
+}
+
+func fails(ctx context.Context, argv []string) bool {
+	return exec.CommandContext(ctx, argv[0], argv[1:]...).Run() != nil
 }
 
 var errNoFolder = errors.New("install: the service manager's folder is not known (no HOME that is an absolute path)")

@@ -28,6 +28,9 @@ func lookAtManager(_ context.Context, e Env) []Finding {
 	if err != nil {
 		found = append(found, warning(err.Error(), e.call("doctor", "--json")))
 	}
+	if e.Home.Profile == "" && !slices.ContainsFunc(units, func(u manager.Unit) bool { return u.Own }) {
+		units = nil // its profiles' alone, each for itself
+	}
 	rivals, err := manager.Rivals(e.Roots, e.Home)
 	if err != nil {
 		found = append(found, warning(err.Error(), e.call("doctor", "--json")))
@@ -75,7 +78,7 @@ func (e Env) unit(u manager.Unit) []Finding {
 	case stop == 0:
 		return found
 	}
-	if e.ConfigErr == nil && stop < need {
+	if u.Own && e.ConfigErr == nil && stop < need {
 		install := []string{"install", u.Manager}
 		if u.Manager == manager.Systemd {
 			install = append(install, "--"+u.Scope)

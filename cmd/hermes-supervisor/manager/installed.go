@@ -20,6 +20,7 @@ type Unit struct {
 	Name    string // as its manager names it
 	Path    string // its file
 	Home    string // the HERMES_HOME that it runs, "" where that could not be read
+	Own     bool   // Home is the one that was asked for, or could not be read: else it is its root, or a profile of it
 	// Stop is how long its manager waits for an ordered stop (TimeoutStopSec with its drop-ins, ExitTimeOut): 0 where it
 	// says nothing, and the manager's own default holds; Forever where it waits as long as it takes.
 	Stop time.Duration
@@ -30,8 +31,9 @@ type Unit struct {
 const Forever = time.Duration(1<<63 - 1)
 
 // Installed finds our own units for the home, in every scope and under every name: those that begin with
-// hermes-supervisor and bear our mark. One that does not tell its home is among them. The error is of a folder or a file
-// that cannot be read.
+// hermes-supervisor and bear our mark. Since the run of a root serves its profiles, that of the root is one for a profile,
+// and those of the profiles are for their root; one that does not tell its home is one for each. The error is of a folder or
+// a file that cannot be read.
 func Installed(roots Roots, home fsstate.Home) ([]Unit, error) {
 	var units []Unit
 	err := each(roots, ownNames, func(f file) {
@@ -50,7 +52,9 @@ func Installed(roots Roots, home fsstate.Home) ([]Unit, error) {
 		if u.Home == "" && known && f.scope == User {
 			u.Home = filepath.Join(roots.UserHome, ".hermes") // a packager's unit: each user's own
 		}
-		if u.Home == "" || samePath(u.Home, home.Path) {
+		u.Own = u.Home == "" || samePath(u.Home, home.Path)
+		ofProfile := home.Profile == "" && samePath(filepath.Dir(u.Home), filepath.Join(home.Path, "profiles"))
+		if u.Own || samePath(u.Home, home.Root) || ofProfile {
 			u.Stop = f.stop(roots.UserHome)
 			units = append(units, u)
 		}
