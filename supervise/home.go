@@ -118,7 +118,11 @@ func (l *loop) begin(ctx context.Context, h *home, spec service.Spec) {
 		Files: fsstate.ServiceFiles{Store: h.store, Key: l.Key}, Host: l.Host, Supervisor: l.self, Gate: l.gate,
 		Tagged: l.tagged.get, Instances: h.instances.get, Log: l.Log,
 		Stopping: func(spec service.Spec, backend ident.Ident) { l.shelter(ctx, h, spec, backend) },
-		Found:    func(spec service.Spec, s phase.State) { l.tellUp(l.startup.at(h.key(spec.Name), s.Phase)) },
+		Found: func(spec service.Spec, s phase.State) {
+			l.startup.take(h.key(spec.Name))
+			nudge(l.found)
+			l.tellUp(l.startup.at(h.key(spec.Name), s.Phase))
+		},
 		Moved: func(spec service.Spec, s phase.State) {
 			l.moved(h, spec, s)
 			l.tellUp(l.startup.at(h.key(spec.Name), s.Phase))

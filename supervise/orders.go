@@ -183,6 +183,7 @@ func (l *loop) obey(ctx context.Context, o Order) {
 	case o == OrderLeave && l.stopping:
 	case !l.stopping:
 		l.stopping = true
+		l.startup.end() // what rests from now on is not what was meant to
 		if l.Stopping != nil {
 			l.Stopping()
 		}

@@ -6,12 +6,14 @@ import (
 	"hermes-supervisor/policy/phase"
 )
 
-// startup tells once that everything which was to be started is up. Its methods may be called from any goroutine.
+// startup tells once that everything which was to be started is up, and before that whether each service has been taken, or
+// is another supervisor's. Its methods may be called from any goroutine.
 type startup struct {
-	mu    sync.Mutex
-	open  map[string]bool // services that are on their way up, by home and name
-	begun bool            // everything has been begun
-	said  bool
+	mu      sync.Mutex
+	open    map[string]bool // services that are on their way up, by home and name
+	untaken map[string]bool // those of which nobody knows yet whether they are ours
+	begun   bool            // everything has been begun
+	said    bool
 }
 
 // add counts a service in.
@@ -19,9 +21,23 @@ func (s *startup) add(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
-		s.open = map[string]bool{}
+		s.open, s.untaken = map[string]bool{}, map[string]bool{}
 	}
-	s.open[key] = true
+	s.open[key], s.untaken[key] = true, true
+}
+
+// take notes that a service is ours.
+func (s *startup) take(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.untaken, key)
+}
+
+// taken tells that of every service it is known whether it is ours.
+func (s *startup) taken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.untaken) == 0
 }
 
 // drop takes out one that is not run here any more.
@@ -29,7 +45,15 @@ func (s *startup) drop(key string) (up bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, key)
+	delete(s.untaken, key)
 	return s.up()
+}
+
+// end is that of a startup that was stopped: it says nothing any more.
+func (s *startup) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said = true
 }
 
 // all says that nothing further is going to be begun.

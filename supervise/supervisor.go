@@ -41,7 +41,7 @@ type Supervisor struct {
 	Moved        func(fsstate.Home, service.Spec, phase.State) // a service changed its phase
 	Say          func(format string, args ...any)
 	Foreground   *Foreground   // nil: the run goes on when its services have ended
-	Up           func()        // everything that was to be started has been started
+	Up           func()        // everything that was to be started has been started, unless nothing of it was ours to start
 	Ready        func()        // and each of these services has become ready, or rests as it is meant to; once, from any goroutine
 	Heartbeat    time.Duration // of Alive, 0: never
 	Alive        func()        // the loop turns; without regard to Heartbeat also each time that a home has been opened
@@ -59,6 +59,7 @@ type loop struct {
 	logs                         *logSweep
 	wake                         chan struct{}
 	stir                         chan struct{} // some service has changed its phase
+	found                        chan struct{} // some service is ours
 	stopPrinting                 context.CancelFunc
 	printed                      chan struct{}    // closed when the foreground service's output has been copied
 	given                        atomic.Int64     // pieces of it
@@ -97,7 +98,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	defer cancel()
 	l := &loop{
 		Supervisor: s, self: self, config: s.Config, gate: make(chan struct{}, diskAtOnce), tagged: &memo[ident.Tagged]{look: ident.ScanTagged}, logs: newLogSweep(s.Log),
-		wake: make(chan struct{}, 1), stir: make(chan struct{}, 1), over: make(chan phase.Exit, 1), homes: map[string]*home{}, ended: make(chan ended, 16), refused: map[string]error{}, keepers: map[string]*keeper{},
+		wake: make(chan struct{}, 1), stir: make(chan struct{}, 1), found: make(chan struct{}, 1), over: make(chan phase.Exit, 1), homes: map[string]*home{}, ended: make(chan ended, 16), refused: map[string]error{}, keepers: map[string]*keeper{},
 		turns:      recovery{tried: map[string]attempted{}, gone: make(chan *keeper, 16), failed: map[string]string{}},
 		deliveries: deliveries{wake: make(chan struct{}, 1), gone: make(chan *keeper, 16)},
 	}
@@ -116,9 +117,6 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	l.nameOurselves()
 	l.recoverTurns(ctx)
 	l.handOver(ctx)
-	if s.Up != nil {
-		s.Up()
-	}
 	l.tellUp(l.startup.all())
 	return l.serve(ctx)
 }
@@ -140,7 +138,13 @@ func (l *loop) serve(ctx context.Context) error {
 	defer look.Stop()
 	settled := time.NewTimer(settledAfter)
 	defer settled.Stop()
+	started := false
 	for !l.done() {
+		if !started && !l.stopping && l.startup.taken() { // not before: a second run of the same home would be up, and end
+			if started = true; l.Up != nil {
+				l.Up()
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -160,6 +164,7 @@ func (l *loop) serve(ctx context.Context) error {
 				l.Foreground.Exit = &exit
 				l.obey(ctx, OrderStop)
 			}
+		case <-l.found: // looked at above
 		case <-l.stir:
 			settled.Reset(settledAfter)
 		case <-settled.C:
