@@ -19,6 +19,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // run is the whole program: it returns the exit code of DESIGN.md, and only main ends the process.
 func run(args []string, stdin io.Reader, stdout, stderr *os.File) int {
 	started := turn.Now() // first thing: a stop request that is older than this process is not meant for it
+	firstProcess(os.Getpid())
 	a := &app{
 		stdin: stdin, stdout: stdout, stderr: stderr, notes: newBacklog(stderr, lostLines), started: started, json: asksForJSON(args),
 	}

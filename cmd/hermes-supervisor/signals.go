@@ -23,6 +23,7 @@ func catch(all []os.Signal) (signals <-chan os.Signal, deaf map[os.Signal]bool, 
 		deaf[s] = signal.Ignored(s)
 		signal.Notify(caught, s)
 	}
+	listened()
 	return caught, deaf, func() { signal.Stop(caught) }
 }
 
