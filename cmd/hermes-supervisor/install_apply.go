@@ -52,6 +52,7 @@ func (a *app) install(ctx context.Context, f *installFlags) error {
 	if err := i.write(t, f.force); err != nil {
 		return err
 	}
+	a.refused(ctx, t, f, i, job, f.roots(home))
 	if f.manager == manager.Launchd && job.Budget.Total() > manager.GUIExitTimeOut {
 		t.note("launchd waits at most 60 s for a stop, and a stop may take %s: what is not stopped by then lives on, and the next run takes it over", job.Budget.Total())
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -177,12 +176,8 @@ func (f *installFlags) installed(name, folder string) installation {
 	i := installation{manager: f.manager, scope: f.scope, name: name}
 	switch f.manager {
 	case manager.Systemd:
-		own := []string{"systemctl", "--user"}
-		if f.system {
-			own = own[:1]
-		}
 		i.path = filepath.Join(folder, name)
-		say := func(words ...string) []string { return append(slices.Clip(own), words...) }
+		say := func(words ...string) []string { return append(i.systemctl(), words...) }
 		i.start = [][]string{say("daemon-reload"), say("enable", "--now", name)}
 		i.restart = shellLine([][]string{say("restart", name)})
 		i.stop = [][]string{say("disable", "--now", name)}
@@ -203,6 +198,14 @@ func (f *installFlags) installed(name, folder string) installation {
 		i.ended = func(ctx context.Context) bool { return fails(ctx, []string{"schtasks", "/Query", "/TN", name}) }
 	}
 	return i
+}
+
+// systemctl is how the unit's systemd is spoken to.
+func (i installation) systemctl() []string {
+	if i.scope == manager.System {
+		return []string{"systemctl"}
+	}
+	return []string{"systemctl", "--user"}
 }
 
 // inactive asks systemd for a unit's state. One that cannot be asked has not said that nothing runs, unless it is not there.

@@ -18,6 +18,13 @@ import (
 // The values of services are expanded from this process's own environment, and their env files are read.
 func Load(s Source) (Config, error) { return load(s, ownSurroundings()) }
 
+// LoadWith is Load as another process of this user would find it, which has that environment.
+func LoadWith(s Source, lookup func(name string) (string, bool)) (Config, error) {
+	around := ownSurroundings()
+	around.lookup = lookup
+	return load(s, around)
+}
+
 // LoadAsWritten is Load for who starts no service: their values are neither expanded nor checked as far as that depends
 // on what they expand to, and no env file is read. So a turn can be run, and a service be named, where a variable is not
 // set that only the supervisor has.

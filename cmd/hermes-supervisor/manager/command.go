@@ -45,6 +45,15 @@ func (f file) settings(userHome string) settings {
 	return readSystemd(userHome, append([]string{f.text}, f.dropIns...)...)
 }
 
+// Given is what the drop-ins of a systemd unit set in its environment, which install does not write.
+func Given(roots Roots, scope, name string) func(variable string) (value string, set bool) {
+	s := readSystemd(roots.UserHome, dropIns(roots, scope, name)...)
+	return func(variable string) (string, bool) {
+		value, _ := s.value(variable)
+		return value, value != ""
+	}
+}
+
 // flagOf is the value of a flag in a command line, written apart or with =; "" where it is not there.
 func flagOf(argv []string, flag string) string {
 	for i, arg := range argv {
