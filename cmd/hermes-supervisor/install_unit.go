@@ -62,8 +62,12 @@ func (a *app) jobOf(ctx context.Context, f *installFlags, home fsstate.Home) (ma
 	if err != nil {
 		return manager.Job{}, err
 	}
-	if err := nothingToRun(cfg, source, ownService{}); err != nil {
-		return manager.Job{}, &config.Error{File: cmp.Or(source.Path, "hermes.toml"), Problem: "names no service, no agent and no platform, so that run would have nothing to do; for a gateway write [[service]] and preset = \"hermes-gateway\" into it"}
+	if err := nothingToRun(cfg, source, home, ownService{}); err != nil {
+		none, profiles := noService(cfg, home)
+		if profiles != "" {
+			profiles = " and " + profiles
+		}
+		return manager.Job{}, &config.Error{File: cmp.Or(source.Path, "hermes.toml"), Problem: fmt.Sprintf("names %s, no agent and no platform, so that run would have nothing to do; for a gateway write [[service]] and preset = \"hermes-gateway\"%s into it", none, profiles)}
 	}
 	program, err := ownPath()
 	if err != nil {

@@ -101,17 +101,6 @@ func isFinal(err error) bool {
 	return code == exitUsage || code == exitGaveUp || code == exitNotPermitted || code == exitConfiguration
 }
 
-// nothingToRun is the error where a configuration, and the command line, give run nothing to do.
-func nothingToRun(cfg config.Config, source config.Source, own ownService) error {
-	switch {
-	case own.handoffsOnly && len(cfg.Handoff.Platforms) == 0:
-		return &turn.UsageError{Problem: fmt.Sprintf("nothing to watch: %s has no [handoff.platform.NAME]", source.Path)}
-	case !own.handoffsOnly && len(cfg.Services) == 0 && len(cfg.Agents) == 0 && len(cfg.Handoff.Platforms) == 0 && len(own.argv) == 0:
-		return &turn.UsageError{Problem: fmt.Sprintf("nothing to run: %s names no service, no agent and no platform; give --preset hermes-gateway, or a command line after --", source.Path)}
-	}
-	return nil
-}
-
 // residentGC keeps the heap of a program small that runs for months and allocates next to nothing: at 100 the peak of its
 // start, when the configuration is read, leaves pages behind that are half empty for good.
 const residentGC = 20
@@ -121,14 +110,15 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 	if err != nil {
 		return err
 	}
-	if cfg, err = withPresets(cfg, own.presets); err != nil {
-		return err
-	}
-	if err := startable(cfg, own); err != nil {
-		return err
-	}
 	root, err := a.resolveHome()
 	if err != nil {
+		return err
+	}
+	own.profile = root.Profile
+	if cfg, err = own.withPresets(cfg); err != nil {
+		return err
+	}
+	if err := own.startable(cfg); err != nil {
 		return err
 	}
 	key, err := loadKey(source.Dir)
@@ -139,8 +129,11 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 	if err != nil {
 		return err
 	}
-	if err := nothingToRun(cfg, source, own); err != nil {
+	if err := nothingToRun(cfg, source, root, own); err != nil {
 		return err
+	}
+	if none, profiles := noService(cfg, root); profiles != "" && len(own.argv) == 0 && !own.handoffsOnly {
+		a.say("%s names %s: %s gives it one", source.Path, none, profiles)
 	}
 	var pipe *os.File
 	if own.withParent {
@@ -177,7 +170,7 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 			defer tell.ready()
 			again, err := config.Load(source)
 			if err == nil {
-				again, err = withPresets(again, own.presets)
+				again, err = own.withPresets(again)
 			}
 			if err != nil {
 				return supervise.Config{}, err
@@ -203,10 +196,10 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 		held := &heldBack{to: a.stderr, terminal: os.Stdin}
 		defer held.release()
 		s.Log, s.Say, printer.to = warnings(held), held.say, held
-		s.Foreground = &supervise.Foreground{Name: commandLine(cfg, own.restart, own.argv).Name, Signals: passed}
+		s.Foreground = &supervise.Foreground{Name: own.commandLine(cfg).Name, Signals: passed}
 	} else if len(own.argv) > 0 {
 		printer.to = notes // stdout is the service's
-		s.Foreground = &supervise.Foreground{Name: commandLine(cfg, own.restart, own.argv).Name, Emit: a.pass, Signals: passed}
+		s.Foreground = &supervise.Foreground{Name: own.commandLine(cfg).Name, Emit: a.pass, Signals: passed}
 	}
 	err = s.Run(cmd.Context())
 	if f := s.Foreground; f != nil && f.Exit != nil {
@@ -233,7 +226,7 @@ func (a *app) again(self string, source config.Source, home fsstate.Home) []stri
 // stopBudget is how long the ordered stop of what runs may take.
 func stopBudget(cfg config.Config, own ownService) time.Duration {
 	if len(own.argv) > 0 {
-		cfg.Services = append(slices.Clone(cfg.Services), commandLine(cfg, own.restart, own.argv))
+		cfg.Services = append(slices.Clone(cfg.Services), own.commandLine(cfg))
 	}
 	return manager.StopBudget(cfg).Total()
 }

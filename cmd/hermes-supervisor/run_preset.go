@@ -16,20 +16,20 @@ func (own *ownService) presetFlag(cmd *cobra.Command) {
 
 // withPresets is the configuration with a service more for each preset of `run --preset`: what a [[service]] of its name alone
 // in hermes.toml would be.
-func withPresets(cfg config.Config, names []string) (config.Config, error) {
-	for _, name := range names {
+func (own ownService) withPresets(cfg config.Config) (config.Config, error) {
+	for _, name := range own.presets {
 		s, err := config.PresetService(name, cfg.Restart)
 		if err != nil {
 			return cfg, &turn.UsageError{Problem: "--preset " + err.Error()}
 		}
-		cfg.Services = append(cfg.Services, s)
+		cfg.Services = append(cfg.Services, own.here(s))
 	}
 	return cfg, nil
 }
 
 // startable refuses what the command line wants run and is not installed: whoever typed it is there to mend it, while a
 // service of hermes.toml is tried again and again, since its program may come back in an update.
-func startable(cfg config.Config, own ownService) error {
+func (own ownService) startable(cfg config.Config) error {
 	var programs []string
 	for _, s := range cfg.Services[len(cfg.Services)-len(own.presets):] {
 		programs = append(programs, s.Command[0])

@@ -26,6 +26,7 @@ type ownService struct {
 	handoffsOnly bool // `handoff watch`: no service and no turn
 	argv         []string
 	presets      []string // built-in services beside those of the configuration
+	profile      string   // of the home in which run is, which has all these; "": the root home
 	restart      string   // policy; "": that of the configuration
 	// terminal: this process is in the foreground of its terminal and has nothing else to run, so the service gets it.
 	terminal bool
@@ -33,13 +34,13 @@ type ownService struct {
 	withParent bool
 }
 
-// servicesOf are the services of one home: those that the configuration gives it, and in the root home the one of the
-// command line.
+// servicesOf are the services of one home: those that the configuration gives it, and in run's own the one of the command
+// line.
 func servicesOf(cfg config.Config, own ownService, home fsstate.Home) ([]service.Spec, error) {
 	var specs []service.Spec
 	services := cfg.Services
-	if len(own.argv) > 0 && home.Path == home.Root {
-		services = append(slices.Clone(services), commandLine(cfg, own.restart, own.argv))
+	if len(own.argv) > 0 {
+		services = append(slices.Clone(services), own.commandLine(cfg))
 	}
 	for i, s := range services {
 		if !s.Profiles.Has(home.Profile) {
@@ -57,11 +58,46 @@ func servicesOf(cfg config.Config, own ownService, home fsstate.Home) ([]service
 			return nil, fmt.Errorf("service %s: %w", s.Name, err)
 		}
 		if slices.ContainsFunc(specs, func(o service.Spec) bool { return o.Name == spec.Name }) {
-			return nil, &turn.UsageError{Problem: fmt.Sprintf("service %s is in hermes.toml and on the command line", spec.Name)}
+			return nil, &turn.UsageError{Problem: fmt.Sprintf("service %s is on the command line, and there a second time or in hermes.toml", spec.Name)}
 		}
 		specs = append(specs, spec)
 	}
 	return specs, nil
+}
+
+// nothingToRun is the error where a configuration, and the command line, give run nothing to do in that home.
+func nothingToRun(cfg config.Config, source config.Source, home fsstate.Home, own ownService) error {
+	none, profiles := noService(cfg, home)
+	switch {
+	case own.handoffsOnly && len(cfg.Handoff.Platforms) == 0:
+		return &turn.UsageError{Problem: fmt.Sprintf("nothing to watch: %s has no [handoff.platform.NAME]", source.Path)}
+	case !own.handoffsOnly && none != "" && len(cfg.Agents) == 0 && len(cfg.Handoff.Platforms) == 0 && len(own.argv) == 0:
+		if profiles != "" {
+			profiles = ", or " + profiles + " to a [[service]]"
+		}
+		return &turn.UsageError{Problem: fmt.Sprintf("nothing to run: %s names %s, no agent and no platform; give --preset hermes-gateway, or a command line after --%s", source.Path, none, profiles)}
+	}
+	return nil
+}
+
+// noService says what a configuration has none of where it gives a home no service, and the key that would give it one that
+// it has for others. A root's may be for profiles that appear later.
+func noService(cfg config.Config, home fsstate.Home) (none, profiles string) {
+	switch {
+	case len(cfg.Services) == 0:
+		return "no service", ""
+	case home.Profile == "" || slices.ContainsFunc(cfg.Services, func(s config.Service) bool { return s.Profiles.Has(home.Profile) }):
+		return "", ""
+	}
+	return "no service of the profile " + home.Profile, fmt.Sprintf("profiles = [%q]", home.Profile)
+}
+
+// here is a service of run's own home, which may be a profile's.
+func (own ownService) here(s config.Service) config.Service {
+	if own.profile != "" {
+		s.Profiles = config.Profiles{Names: []string{own.profile}}
+	}
+	return s
 }
 
 // notPlain is what a program's name may hold and a service's name may not.
@@ -73,16 +109,16 @@ var notPlain = func(r rune) rune {
 }
 
 // commandLine is the service that `run -- ARGV…` means.
-func commandLine(cfg config.Config, policy string, argv []string) config.Service {
-	s := config.DefaultService(cfg.Restart)
-	if policy != "" {
-		s.Restart.Policy = policy
+func (own ownService) commandLine(cfg config.Config) config.Service {
+	s := own.here(config.DefaultService(cfg.Restart))
+	if own.restart != "" {
+		s.Restart.Policy = own.restart
 	}
-	s.Name = strings.Trim(strings.Map(notPlain, strings.ToLower(filepath.Base(argv[0]))), "-_")
+	s.Name = strings.Trim(strings.Map(notPlain, strings.ToLower(filepath.Base(own.argv[0]))), "-_")
 	if !fsstate.PlainName(s.Name) {
 		s.Name = "service"
 	}
-	s.Command = argv
+	s.Command = own.argv
 	if cwd, err := os.Getwd(); err == nil {
 		s.Cwd = cwd
 	}
