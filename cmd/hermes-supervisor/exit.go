@@ -135,3 +135,12 @@ func (a *app) report(err error) int {
 	}
 	return code
 }
+
+// isFinal tells of an error that a restart by the service manager would not mend.
+func isFinal(err error) bool {
+	if err == nil {
+		return false
+	}
+	code, _ := exitCode(err)
+	return code == exitUsage || code == exitGaveUp || code == exitNotPermitted || code == exitConfiguration
+}

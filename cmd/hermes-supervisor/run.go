@@ -27,6 +27,16 @@ import (
 
 func (a *app) runCommand() *cobra.Command {
 	own, final := ownService{}, 0
+	ending := func(cmd *cobra.Command, err error) error {
+		if cmd.Flags().Changed("final-exit") && 0 <= final && final <= 255 && isFinal(err) {
+			a.report(err)
+			if !a.json {
+				a.say("a restart would find the same: ending with exit code %d, by which the service manager starts nothing again", final)
+			}
+			a.code, err = final, nil
+		}
+		return err
+	}
 	cmd := &cobra.Command{
 		Use:   "run [--preset NAME] [-- ARGV…]",
 		Short: "Keep services up, continue interrupted turns and deliver handoffs, in the foreground",
@@ -74,31 +84,19 @@ rest is in the program's log.`,
 			if final < 0 || final > 255 {
 				return &turn.UsageError{Problem: fmt.Sprintf("--final-exit is an exit code, 0 to 255, not %d", final)}
 			}
-			err := a.run(cmd, own)
-			if cmd.Flags().Changed("final-exit") && isFinal(err) {
-				a.report(err)
-				if !a.json {
-					a.say("a restart would find the same: ending with exit code %d, by which the service manager starts nothing again", final)
-				}
-				a.code, err = final, nil
-			}
-			return err
+			return a.run(cmd, own)
 		},
 	}
+	check := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return ending(cmd, check(cmd, args)) }
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return ending(cmd, &turn.UsageError{Problem: err.Error()})
+	})
 	cmd.Flags().IntVar(&final, "final-exit", 0, "exit `CODE` in place of 2, 76, 77 and 78, for a service manager that is to leave those alone (0 for one that cannot be told of codes)")
 	cmd.Flags().StringVar(&own.restart, "restart", "", "when the command line after -- is started again: `always|on-failure|never` (default from [restart])")
 	cmd.Flags().BoolVar(&own.withParent, "with-parent", false, "stop in order when the app that started this program closes its stdin, a pipe, or ends")
 	own.presetFlag(cmd)
 	return cmd
-}
-
-// isFinal tells of an error that a restart by the service manager would not mend.
-func isFinal(err error) bool {
-	if err == nil {
-		return false
-	}
-	code, _ := exitCode(err)
-	return code == exitUsage || code == exitGaveUp || code == exitNotPermitted || code == exitConfiguration
 }
 
 // residentGC keeps the heap of a program small that runs for months and allocates next to nothing: at 100 the peak of its
