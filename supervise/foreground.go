@@ -64,7 +64,7 @@ const givenAtOnce = 4096
 func (l *loop) endPrinting() {
 	l.stopPrinting()
 	var hangs <-chan time.Time
-	if l.Foreground == nil || l.Foreground.Exit == nil {
+	if l.ordered || l.Foreground == nil || l.Foreground.Exit == nil {
 		hangs = time.After(process.UnreadFor)
 	}
 	for given := l.given.Load(); ; {

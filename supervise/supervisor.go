@@ -75,6 +75,7 @@ type loop struct {
 	rootWatched, profilesWatched bool
 	lost                         uint64 // watches that had ended by themselves when they were last set again
 	stopping                     bool
+	ordered                      bool // which somebody has told us to
 	startup                      startup
 	watched                      bool // every folder that matters is watched
 	config                       Config
@@ -151,6 +152,7 @@ func (l *loop) serve(ctx context.Context) error {
 		case sig := <-l.passedOn():
 			l.passOn(ctx, sig)
 		case o := <-l.Orders:
+			l.ordered = l.ordered || o != OrderReload
 			l.obey(ctx, o)
 		case e := <-l.ended:
 			l.retire(e)

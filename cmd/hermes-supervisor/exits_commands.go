@@ -6,9 +6,9 @@ import "hermes-supervisor/supervise"
 func exitsAsWritten(path string) []exit {
 	switch path {
 	case "", "turn", "hooks", "handoff", "agents", "help", "completion", "install", "uninstall":
-		return []exit{{0, "printed"}, {exitUsage, ""}}
+		return []exit{{0, "printed"}, {exitUsage, ""}, {exitState, "it could not be printed"}}
 	case "version", "demo-agent":
-		return []exit{{0, "done"}, {exitFailed, "its output could not be written"}, {exitUsage, ""}}
+		return []exit{{0, "done"}, {exitUsage, ""}, {exitState, "its output could not be written"}}
 
 	case "turn run":
 		return []exit{

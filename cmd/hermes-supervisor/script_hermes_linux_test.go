@@ -33,14 +33,15 @@ func killHome(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// waitJournal HOME KIND SESSION waits for a line of the journal.
+// waitJournal HOME KIND SESSION|SERVICE [TO] waits for a line of the journal.
 func waitJournal(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) == 3, "waitjournal HOME KIND SESSION")
+	usage(ts, !neg && (len(args) == 3 || len(args) == 4), "waitjournal HOME KIND SESSION|SERVICE [TO]")
 	file := filepath.Join(ts.MkAbs(args[0]), "supervisor", "journal.jsonl")
 	err := within(patience, func() (bool, error) {
 		text, err := os.ReadFile(file)
 		for line := range strings.SplitSeq(string(text), "\n") {
-			if strings.Contains(line, `"kind":"`+args[1]+`"`) && strings.Contains(line, `"session":"`+args[2]+`"`) {
+			of := strings.Contains(line, `"session":"`+args[2]+`"`) || strings.Contains(line, `"service":"`+args[2]+`"`)
+			if of && strings.Contains(line, `"kind":"`+args[1]+`"`) && (len(args) == 3 || strings.Contains(line, `"to":"`+args[3]+`"`)) {
 				return true, nil
 			}
 		}
