@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -164,8 +163,11 @@ func (w *watcher) giveOrder(ctx context.Context, op string, row watch.Row) (stri
 	return row.Name + ": " + text, nil
 }
 
-// outputLines is how much of a service's output a pane shows.
-const outputLines = 500
+// A pane shows so much of each stream of a service's output: a line may be as long as all of it.
+const (
+	outputLines = 500
+	outputBytes = 128 << 10
+)
 
 // log is the last output of a service.
 func (w *watcher) log(row watch.Row) ([]string, error) {
@@ -174,17 +176,21 @@ func (w *watcher) log(row watch.Row) ([]string, error) {
 		return nil, err
 	}
 	defer store.Close() //nolint:errcheck // a directory handle
-	var text bytes.Buffer
-	p := &logPrinter{w: &text, held: map[output.Stream][]byte{}}
+	var lines []string
 	for _, s := range []output.Stream{output.Out, output.Err} {
+		text := ending{most: outputBytes}
+		p := &logPrinter{w: &text, held: map[output.Stream][]byte{}}
 		if err := errors.Join(log.Tail(outputLines, p.emit, s), p.flush(s)); err != nil {
 			return nil, err
 		}
+		if text := strings.TrimRight(text.String(), "\n"); text != "" {
+			lines = append(lines, strings.Split(text, "\n")...)
+		}
 	}
-	if text.Len() == 0 {
+	if len(lines) == 0 {
 		return []string{"it has printed nothing"}, nil
 	}
-	return strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), nil
+	return lines, nil
 }
 
 // explain is why a row stands as it does, and what would change it.

@@ -6,6 +6,9 @@ type pane struct {
 	lines []string
 	top   int
 	page  int // lines that were shown last
+
+	wrapped []string // the lines at a width, since a text may be long and each key draws it
+	width   int
 }
 
 // update takes one key, and tells whether the pane goes.
@@ -33,10 +36,13 @@ func (p *pane) update(k Key) (closed bool) {
 
 // view is the pane in so many lines, and where in its text they are.
 func (p *pane) view(width, height int) (lines []string, from, of int) {
-	var all []string
-	for _, line := range p.lines {
-		all = append(all, wrap(clean(line), width)...)
+	if p.width != width {
+		p.width, p.wrapped = width, nil
+		for _, line := range p.lines {
+			p.wrapped = append(p.wrapped, wrap(clean(line), width)...)
+		}
 	}
+	all := p.wrapped
 	p.page = max(height-1, 1)
 	p.top = min(p.top, max(len(all)-height, 0))
 	return all[p.top:min(p.top+height, len(all))], p.top, len(all)

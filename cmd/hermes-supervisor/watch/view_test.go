@@ -211,3 +211,26 @@ func TestTheChosenRowIsAlwaysThere(t *testing.T) {
 		t.Errorf("the last row is %q", row.ID)
 	}
 }
+
+// A program that prints a megabyte without a line break must not hold up the keys.
+func TestPaneOfAVeryLongLineIsDrawnAtOnce(t *testing.T) {
+	t.Parallel()
+	m := shown(sample(3))
+	m.ShowEnd("worker-000", []string{strings.Repeat("x", 4<<20), strings.Repeat("long ", 1<<20), "the end"})
+	drawn := make(chan []string, 1)
+	go func() {
+		for range 3 {
+			m.View(80, 24)
+			m.Update("k")
+		}
+		drawn <- m.View(80, 24)
+	}()
+	select {
+	case lines := <-drawn:
+		if len(lines) != 24 || !strings.HasPrefix(lines[22], "long long ") {
+			t.Errorf("%q", lines)
+		}
+	case <-time.After(20 * time.Second): // some 0.5 s here
+		t.Fatal("it is still being wrapped")
+	}
+}

@@ -58,6 +58,16 @@ func widthOf(s string) (n int) {
 	return n
 }
 
+// within tells whether a clean text takes at most n columns. Of a long one it reads no more than it has to.
+func within(s string, n int) bool {
+	for _, r := range s {
+		if n -= runeWidth(r); n < 0 {
+			return false
+		}
+	}
+	return n >= 0
+}
+
 // cut is a clean text in at most n columns; what is left out is told by an ellipsis.
 func cut(s string, n int) string {
 	if widthOf(s) <= n {
@@ -108,7 +118,7 @@ func wrap(s string, n int) []string {
 			if begun {
 				space = " "
 			}
-			if widthOf(line)+len(space)+widthOf(word) <= n {
+			if within(word, n-widthOf(line)-len(space)) {
 				line, begun, word = line+space+word, true, ""
 				continue
 			}
