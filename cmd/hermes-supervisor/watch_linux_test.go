@@ -248,14 +248,18 @@ func TestWatchGivesOrders(t *testing.T) {
 	s.sees(`^restart beta\? y/n`)
 	s.types("n")
 	s.sees(`^nothing was ordered`)
-	s.types("ry")
+	s.types("r")
+	s.sees(`^restart beta\? y/n`)
+	s.types("y")
 	s.sees(`^beta: running`)
 	if err := within(patience, func() (bool, error) {
 		return strings.Fields(s.sees(`^> beta +running +\d+`))[3] != pid, nil
 	}); err != nil {
 		t.Errorf("beta has pid %s still", pid)
 	}
-	s.types("sy")
+	s.types("s")
+	s.sees(`^stop beta\? y/n`)
+	s.types("y")
 	s.sees(`^beta: stopped`)
 	s.sees(`^> beta +stopped +- `)
 	s.types("S")
@@ -306,6 +310,104 @@ func TestWatchGoesToTheShellAndBack(t *testing.T) {
 	}
 	s.types("exit\n")
 	<-s.ended
+}
+
+// A script that called it is stopped with it, or the shell would not come back.
+func TestCtrlZStopsTheScriptThatWatches(t *testing.T) {
+	t.Parallel()
+	dir, home, env := watchHome(t, idleServices(3))
+	if err := os.WriteFile(filepath.Join(dir, "look"), []byte("hermes-supervisor status --watch\necho looked\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := onScreen(t, dir, home, env, 80, 24, "sh", "-i")
+	s.sees(`^> `)
+	s.before = s.modes()
+	s.types("sh look\n")
+	s.sees(`^> worker-001`)
+	group := s.group()
+	t.Cleanup(func() {
+		if t.Failed() {
+			_ = unix.Kill(-group, unix.SIGKILL) // stopped, it would keep the terminal open
+		}
+	})
+	s.types("\x1a")
+	s.sees(`Stopped`)
+	s.isFree()
+	s.types("clear; fg\n")
+	s.sees(`^> worker-001`)
+	s.types("q")
+	s.sees(`^looked`)
+	s.isFree()
+	s.types("exit\n")
+	<-s.ended
+}
+
+// Nobody could continue it where the terminal was opened for it alone.
+func TestCtrlZStopsNothingWhereThereIsNoShell(t *testing.T) {
+	t.Parallel()
+	dir, home, env := watchHome(t, idleServices(3))
+	s := onScreen(t, dir, home, env, 80, 24, "hermes-supervisor", "status", "--watch")
+	s.sees(`^> worker-001`)
+	s.types("\x1a")
+	s.sees(`^there is no shell to go back to`)
+	s.types("j")
+	s.sees(`^> worker-002`)
+	if err := s.cmd.Process.Signal(unix.SIGTSTP); err != nil {
+		t.Fatal(err)
+	}
+	s.sees(`^there is no shell to go back to`)
+	s.types("q")
+	s.left(0)
+}
+
+// What was typed before the question was on the screen, or pasted, does not answer it.
+func TestPastedTextStopsNoService(t *testing.T) {
+	t.Parallel()
+	dir, home, env := watchHome(t, three)
+	run := exec.Command("hermes-supervisor", "run")
+	run.Dir, run.Env = dir, env
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = run.Process.Kill(); _ = run.Wait() })
+	s := onScreen(t, dir, home, env, 100, 30, "hermes-supervisor", "status", "--watch")
+	s.sees(`^> alpha +running`)
+	s.types("systemctl restart y\n") // a terminal that does not tell pastes
+	s.sees(`^stop alpha\? y/n`)
+	s.types("n")
+	s.sees(`^nothing was ordered`)
+	s.types("\x1b[200~systemctl restart y\n\x1b[201~")
+	s.sees(`^what is pasted orders nothing`)
+	s.types("\x1b[200~syq\x1b[201~jj")
+	s.sees(`^> gamma`)
+	s.sees(`^  alpha +running`)
+	s.types("\x1b[200~never ended\x03")
+	s.left(0)
+}
+
+// A configuration that is being written, or broken for a while, takes nothing from the screen; why it is an old one is
+// told for as long as it is.
+func TestWatchKeepsWhatItShowsWhileItCannotRead(t *testing.T) {
+	t.Parallel()
+	dir, home, env := watchHome(t, idleServices(3))
+	s := onScreen(t, dir, home, env, 200, 24, "hermes-supervisor", "status", "--watch")
+	s.sees(`^> worker-001`)
+	file := filepath.Join(dir, "hermes.toml")
+	if err := os.WriteFile(file, []byte("[[service]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.sees(`not up to date$`)
+	s.sees(`/hermes.toml:2: is no TOML`)
+	s.types("j")
+	s.sees(`^> worker-002`)
+	if err := os.WriteFile(file, []byte(idleServices(4)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.sees(`^  worker-004`)
+	s.sees(`run was never started in this home$`)
+	s.sees(`^\? keys`)
+	s.types("q")
+	s.left(0)
 }
 
 func (s *screenOf) group() int {

@@ -24,6 +24,10 @@ const (
 	KeyCtrlL    Key = "ctrl-l"
 	KeyCtrlZ    Key = "ctrl-z"
 	KeyUnknown  Key = "unknown"
+
+	// What stands between these two was pasted.
+	KeyPasteBegin Key = "paste-begin"
+	KeyPasteEnd   Key = "paste-end"
 )
 
 // keyOf is the key of what terminals send after ESC (xterm's, and what the Linux console and screen send where that
@@ -44,6 +48,10 @@ func keyOf(sequence string) Key {
 		return KeyEnd
 	case "[Z":
 		return KeyBackTab
+	case "[200~":
+		return KeyPasteBegin
+	case "[201~":
+		return KeyPasteEnd
 	}
 	return KeyUnknown
 }

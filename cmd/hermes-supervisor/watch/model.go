@@ -30,6 +30,7 @@ type Model struct {
 	Colour bool
 
 	state State
+	fault string // why the state is not that of now; "": it is
 	now   time.Time
 
 	chosen   string // ID of the chosen row; "": there are none
@@ -38,6 +39,7 @@ type Model struct {
 	top      map[string]int // first row that is shown, by table
 	page     int            // rows that are shown of the chosen one's table
 	ask      *Action        // an order that wants a yes
+	pasted   bool           // what comes was pasted, and orders nothing
 	said     string         // the answer to the last key
 	saidMood Mood
 	pane     *pane // over the tables; nil: none
@@ -49,7 +51,7 @@ func New(colour bool) *Model { return &Model{Colour: colour, top: map[string]int
 // Set shows another state; the selection stays on its row, wherever that is now, and where that is gone on the one in
 // its place.
 func (m *Model) Set(s State) {
-	m.state = s
+	m.state, m.fault = s, ""
 	for t := range s.Tables {
 		for r := range s.Tables[t].Rows {
 			if s.Tables[t].Rows[r].ID == m.chosen {
@@ -60,6 +62,9 @@ func (m *Model) Set(s State) {
 	}
 	m.choose(m.table, m.row)
 }
+
+// Fail says why the state that is shown is an old one, until the next Set.
+func (m *Model) Fail(why string) { m.fault = why }
 
 // Tick sets the time that ages are told by.
 func (m *Model) Tick(now time.Time) { m.now = now }
@@ -126,7 +131,17 @@ func (m *Model) Update(k Key) Action {
 		return Action{Op: Suspend}
 	case KeyCtrlL:
 		return Action{Op: Redraw}
+	case KeyPasteBegin:
+		m.pasted = true
+		m.Tell("what is pasted orders nothing", Faint)
+		return Action{}
+	case KeyPasteEnd:
+		m.pasted = false
+		return Action{}
 	default:
+	}
+	if m.pasted {
+		return Action{}
 	}
 	if m.ask != nil {
 		return m.answer(k)
@@ -143,6 +158,9 @@ func (m *Model) Update(k Key) Action {
 	}
 	return m.order(k)
 }
+
+// Asks tells whether the next key answers a question.
+func (m *Model) Asks() bool { return m.ask != nil }
 
 // answer takes the yes or no to an order.
 func (m *Model) answer(k Key) Action {
@@ -264,6 +282,6 @@ var help = []string{
 	"l              the last lines of a service's output",
 	"",
 	"Ctrl-L         draw anew",
-	"Ctrl-Z         back to the shell; fg comes back",
+	"Ctrl-Z         back to the shell, where there is one; fg comes back",
 	"q, Ctrl-C      quit",
 }

@@ -12,8 +12,8 @@ import (
 type Options struct {
 	In, Out *os.File // the terminal
 	Colour  bool
-	// Read is how things stand now; changed is false where that is as at the last call. It is called again and again, from
-	// one goroutine.
+	// Read is how things stand now; changed is false where that is as at the last call, whose state or error stands then.
+	// It is called again and again, from one goroutine.
 	Read func() (now State, changed bool, err error)
 	// Give gives an order ("start", "stop", "restart") and returns what came of it.
 	Give func(ctx context.Context, order string, row Row) (string, error)
@@ -114,8 +114,8 @@ func (l *loop) read(ctx context.Context) {
 		switch {
 		case err != nil && err.Error() != failed:
 			failed = err.Error()
-			l.say(ctx, func(m *Model) { m.Tell(failed, Bad) })
-		case err == nil && (changed || failed != ""):
+			l.say(ctx, func(m *Model) { m.Fail(err.Error()) })
+		case err == nil && changed:
 			failed = ""
 			l.say(ctx, func(m *Model) { m.Set(now) })
 		}
@@ -129,7 +129,7 @@ func (l *loop) say(ctx context.Context, news func(*Model)) {
 	}
 }
 
-func (l *loop) serve(ctx context.Context, signals <-chan os.Signal, typed <-chan []byte) os.Signal {
+func (l *loop) serve(ctx context.Context, signals chan os.Signal, typed <-chan []byte) os.Signal {
 	ages := time.NewTicker(ageEvery)
 	defer ages.Stop()
 	alone := time.NewTimer(time.Hour)
@@ -169,7 +169,12 @@ func (l *loop) serve(ctx context.Context, signals <-chan os.Signal, typed <-chan
 		case <-alone.C:
 			keys, pending = Keys(pending, true)
 		}
+		asked := l.asked()
 		for _, k := range keys {
+			if l.model.Asks() && !asked && k != KeyCtrlC {
+				continue
+			}
+			asked = false
 			if l.act(ctx, l.model.Update(k), signals) {
 				return nil
 			}
@@ -177,8 +182,18 @@ func (l *loop) serve(ctx context.Context, signals <-chan os.Signal, typed <-chan
 	}
 }
 
+// asked tells whether a question stands on the screen. No key answers one that nobody can have read: it was typed before,
+// or pasted in one with what asked.
+func (l *loop) asked() bool {
+	if !l.model.Asks() {
+		return false
+	}
+	l.screen.await()
+	return !l.screen.writing
+}
+
 // act carries out what a key meant, and tells whether that was the end.
-func (l *loop) act(ctx context.Context, a Action, signals <-chan os.Signal) (quit bool) {
+func (l *loop) act(ctx context.Context, a Action, signals chan os.Signal) (quit bool) {
 	switch a.Op {
 	case Quit:
 		return true
@@ -226,19 +241,23 @@ func (l *loop) show(ctx context.Context, row Row, text func(Row) ([]string, erro
 }
 
 // suspend gives the terminal to the shell until it lets us go on.
-func (l *loop) suspend(signals <-chan os.Signal) {
+func (l *loop) suspend(signals chan os.Signal) {
+	if !isJob() {
+		l.model.Tell("there is no shell to go back to; q quits", Faint)
+		return
+	}
 	l.screen.Leave()
-	if stopSelf() {
-		for goOn := time.After(time.Second); ; { // which stands still meanwhile, as all of this process does
-			select {
-			case s := <-signals:
-				if !isContinue(s) {
-					continue
-				}
-			case <-goOn:
+	stopSelf()
+	signal.Notify(signals, caught...)
+	for goOn := time.After(time.Second); ; { // which stands still meanwhile, as all of this process does
+		select {
+		case s := <-signals:
+			if !isContinue(s) {
+				continue
 			}
-			break
+		case <-goOn:
 		}
+		break
 	}
 	_ = l.screen.Enter()
 }

@@ -195,6 +195,43 @@ func TestOrdersDoNotBlockAndRestIsSilent(t *testing.T) {
 	}
 }
 
+// A state that cannot be read for a while is no empty one.
+func TestWhatWasReadStaysWhileNothingCanBeRead(t *testing.T) {
+	t.Parallel()
+	p := openPair(t)
+	go p.read()
+	answers := []error{nil, errors.New("it is being written"), nil, nil} // the first as the state, the others as no news
+	calls := 0
+	answered, over := make(chan struct{}), make(chan struct{})
+	ended := p.run(t.Context(), Options{Read: func() (State, bool, error) {
+		calls++
+		if calls == 1 {
+			return sample(3), true, nil
+		}
+		if calls > len(answers) {
+			<-over
+			return sample(2), true, nil
+		}
+		if calls == len(answers) {
+			defer close(answered)
+		}
+		return State{}, false, answers[calls-1]
+	}})
+	p.sees(t, "worker-002")
+	<-answered
+	_, _ = p.master.WriteString("\x0c") // drawn anew
+	p.sees(t, "not up to date")
+	after := p.length()
+	_, _ = p.master.WriteString("\x0c")
+	p.seesAfter(t, after, "worker-002")
+	p.seesAfter(t, after, "it is being written")
+	after = p.length()
+	close(over)
+	p.seesAfter(t, after, "run (pid 4711)")
+	_, _ = p.master.WriteString("q")
+	await(t, ended)
+}
+
 func TestEndOfTheTerminalEndsIt(t *testing.T) {
 	t.Parallel()
 	p := openPair(t)

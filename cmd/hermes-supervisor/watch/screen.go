@@ -9,13 +9,14 @@ import (
 
 // What is written besides the lines: xterm's private modes (ctlseqs), which other terminals share or pass over.
 const (
-	enterScreen = csi + "?1049h" + csi + "?25l" + csi + "?7l" + csi + "H" + csi + "2J" // other screen, no cursor, no wrapping
-	leaveScreen = reset + csi + "?7h" + csi + "?25h" + csi + "?1049l"
+	enterScreen = csi + "?1049h" + csi + "?25l" + csi + "?7l" + csi + "?2004h" + csi + "H" + csi + "2J" // other screen, no cursor, no wrapping, pastes told from keys
+	leaveScreen = reset + csi + "?2004l" + csi + "?7h" + csi + "?25h" + csi + "?1049l"
 	beginFrame  = csi + "?2026h" // shown at once when it is complete
 	endFrame    = csi + "?2026l"
 )
 
-// lastWrite bounds what an end waits for a terminal that takes nothing (Ctrl-S, a window that hangs).
+// lastWrite bounds what an end, or the answer to a question, waits for a terminal that takes nothing (Ctrl-S, a window
+// that hangs).
 const lastWrite = 300 * time.Millisecond
 
 // Screen draws on a terminal, and gives it back. Its methods are called from one goroutine.
@@ -57,9 +58,9 @@ func (s *Screen) Leave() {
 		return
 	}
 	s.on = false
-	s.await(lastWrite)
+	s.await()
 	s.write([]byte(leaveScreen))
-	s.await(lastWrite)
+	s.await()
 	_ = restoreModes(s.in, s.out, s.before) // a terminal that is gone has none
 }
 
@@ -111,7 +112,7 @@ func (s *Screen) Done(m *Model) {
 }
 
 func (s *Screen) write(b []byte) {
-	s.await(lastWrite)
+	s.await()
 	s.writing = true
 	go func() {
 		_, _ = s.out.Write(b) // a terminal that is gone is told by its reader
@@ -119,14 +120,14 @@ func (s *Screen) write(b []byte) {
 	}()
 }
 
-// await waits for the last write, so long.
-func (s *Screen) await(d time.Duration) {
+// await waits for the last write, at most lastWrite.
+func (s *Screen) await() {
 	if !s.writing {
 		return
 	}
 	select {
 	case <-s.Written:
 		s.writing = false
-	case <-time.After(d):
+	case <-time.After(lastWrite):
 	}
 }

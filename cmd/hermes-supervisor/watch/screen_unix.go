@@ -4,6 +4,7 @@ package watch
 
 import (
 	"os"
+	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -46,5 +47,18 @@ func isStop(s os.Signal) bool     { return s == unix.SIGTSTP }
 func isContinue(s os.Signal) bool { return s == unix.SIGCONT }
 func isResize(s os.Signal) bool   { return s == unix.SIGWINCH }
 
-// stopSelf stops this process, as Ctrl-Z would have; its shell takes over.
-func stopSelf() bool { return syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) == nil }
+// isJob tells whether a shell can take the terminal over while this process is stopped, and continue it: such a one has
+// put it into a group of its own. In the group of the session's first process (a terminal window that was opened for this
+// program, ssh and docker with a command, PID 1) nobody would, and the kernel does not stop by Ctrl-Z there either.
+func isJob() bool {
+	session, err := unix.Getsid(0)
+	return err == nil && session != unix.Getpgrp()
+}
+
+// stopSelf stops this process and those that belong to the same job (a script that called it), as Ctrl-Z would have. It
+// returns when somebody lets us go on; SIGTSTP is ignored then.
+func stopSelf() {
+	signal.Ignore(unix.SIGTSTP) // it is for the others: caught by us, it may be told after the SIGCONT that ends this
+	_ = syscall.Kill(0, unix.SIGTSTP)
+	_ = syscall.Kill(syscall.Getpid(), unix.SIGSTOP)
+}

@@ -43,5 +43,7 @@ func isStop(os.Signal) bool     { return false }
 func isContinue(os.Signal) bool { return false }
 func isResize(os.Signal) bool   { return false }
 
-// stopSelf does nothing: there is no shell to go to.
-func stopSelf() bool { return false }
+// isJob: no shell here takes a terminal back.
+func isJob() bool { return false }
+
+func stopSelf() {}

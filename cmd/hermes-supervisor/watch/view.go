@@ -46,11 +46,14 @@ func (m *Model) View(width, height int) []string {
 
 // head is the first line: what is looked at, and how it is.
 func (m *Model) head(width int) string {
-	note := cut(clean(m.state.Note), width)
-	mood := Good
+	text, mood := m.state.Note, Good
 	if m.state.Bad {
 		mood = Bad
 	}
+	if m.fault != "" {
+		text, mood = "not up to date", Bad
+	}
+	note := cut(clean(text), width)
 	left := width - widthOf(note) - between
 	if left < 12 {
 		return m.styled(note, mood)
@@ -68,6 +71,8 @@ func (m *Model) foot(width int) string {
 		return m.reversed(cut(clean(fmt.Sprintf("%s %s? y/n", m.ask.Order, m.ask.Row.Name)), width))
 	case m.said != "":
 		return m.styled(cut(clean(m.said), width), m.saidMood)
+	case m.fault != "":
+		return m.styled(cut(clean(m.fault), width), Bad)
 	case m.pane != nil:
 		return m.styled(cut("j/k scroll  any other key: back", width), Faint)
 	}
