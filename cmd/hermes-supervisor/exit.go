@@ -63,6 +63,8 @@ func exitCode(err error) (code int, try string) {
 		errno     syscall.Errno
 	)
 	switch {
+	case errors.As(err, &unsafe): // one that is too large to be read among them: that is no fault of the request's
+		return exitState, ""
 	case errors.As(err, &usage), errors.As(err, &home), errors.Is(err, fsstate.ErrTooLarge):
 		return exitUsage, ""
 	case errors.As(err, &busy):
@@ -89,7 +91,7 @@ func exitCode(err error) (code int, try string) {
 		return exitFailed, ""
 	case errors.As(err, &untrusted):
 		return exitState, "--unsafe-filesystem …, if you know that nobody else uses this home"
-	case errors.As(err, &corrupt), errors.As(err, &version), errors.As(err, &unsafe), errors.As(err, &path), errors.As(err, &link), errors.As(err, &errno):
+	case errors.As(err, &corrupt), errors.As(err, &version), errors.As(err, &path), errors.As(err, &link), errors.As(err, &errno):
 		return exitState, ""
 	}
 	return exitFailed, ""

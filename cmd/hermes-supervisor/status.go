@@ -66,8 +66,11 @@ service, l shows its output, ? tells the rest, q leaves. NO_COLOR and CLICOLOR=0
   hermes-supervisor status --health=ready`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			asked := cmd.Flags().Changed("health")
 			switch {
-			case cmd.Flags().Changed("health"):
+			case asked && watch:
+				return &turn.UsageError{Problem: "--health answers once; it cannot be combined with --watch"}
+			case asked:
 				return a.health(health)
 			case watch && a.hasScreen():
 				return a.watchScreen(cmd.Context())
@@ -101,7 +104,7 @@ type overview struct {
 }
 
 // look reads the services of the home in force and of the profiles below it; with work also their open turns and
-// handoffs. It makes nothing and changes nothing.
+// handoffs. It makes nothing, and changes nothing but that a broken record of a turn is set aside.
 func (a *app) look(work bool) (overview, error) {
 	var now overview
 	cfg, source, err := a.loadConfig()

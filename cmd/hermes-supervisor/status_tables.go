@@ -155,20 +155,23 @@ func (s overview) seen() string {
 // lookEvery is how often what is watched is looked at.
 const lookEvery = 500 * time.Millisecond
 
-// watchLines prints how things stand again whenever that has changed, until ctx ends.
+// watchLines prints how things stand again whenever that has changed, until ctx ends. What cannot be read from the first
+// is an error; later it is said once, and looked at again: a file may be in the midst of being written.
 func (a *app) watchLines(ctx context.Context) error {
-	last := ""
+	last, failed := "", ""
 	for {
 		now, err := a.look(true) //nolint:contextcheck // it waits for little, and not for long
-		if err != nil {
+		switch {
+		case err != nil && last == "":
 			return err
-		}
-		if seen := now.seen(); seen != last {
-			if last != "" && !a.json {
-				fmt.Fprintln(a.stdout)
+		case err != nil:
+			if text := err.Error(); text != failed {
+				failed = text
+				a.report(err)
 			}
-			last = seen
-			if err := a.printOverview(now); err != nil {
+		default:
+			failed = ""
+			if err := a.printChange(now, &last); err != nil {
 				return err
 			}
 		}
@@ -176,4 +179,17 @@ func (a *app) watchLines(ctx context.Context) error {
 			return nil //nolint:nilerr // the end of watching
 		}
 	}
+}
+
+// printChange prints how things stand if that has changed since last, which it sets.
+func (a *app) printChange(now overview, last *string) error {
+	seen := now.seen()
+	if seen == *last {
+		return nil
+	}
+	if *last != "" && !a.json {
+		fmt.Fprintln(a.stdout)
+	}
+	*last = seen
+	return a.printOverview(now)
 }
