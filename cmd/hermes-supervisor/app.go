@@ -206,5 +206,10 @@ func (a *app) errs() io.Writer {
 
 // say prints one line for people on stderr.
 func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.errs(), "hermes-supervisor: "+format+"\n", args...)
+	_, _ = io.WriteString(a.errs(), said(format, args...))
+}
+
+// said is what say prints.
+func said(format string, args ...any) string {
+	return shownLines(fmt.Sprintf("hermes-supervisor: "+format+"\n", args...))
 }

@@ -87,7 +87,7 @@ func (b *backlog) put(l line) {
 }
 
 func (b *backlog) say(format string, args ...any) {
-	fmt.Fprintf(b, "hermes-supervisor: "+format+"\n", args...)
+	_, _ = io.WriteString(b, said(format, args...))
 }
 
 // inOrder is a backlog beside whoever else prints to the same place, as an agent does: Write returns when the line is out,

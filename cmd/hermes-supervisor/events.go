@@ -157,5 +157,5 @@ func eventText(e fsstate.Event) string {
 	if e.Code != nil {
 		text += fmt.Sprintf(" code %d", *e.Code)
 	}
-	return text
+	return shown(text)
 }

@@ -59,7 +59,9 @@ func (a *app) viewHandoff(word string) (handoff.View, error) {
 // describeHandoff prints the facts of a handoff, a line each, then what is handed over.
 func describeHandoff(to io.Writer, v handoff.View) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", name, shown(fmt.Sprintf(format, args...)))
+	}
 	moment := func(t time.Time) string {
 		return fmt.Sprintf("%s (%s)", t.Local().Format(time.DateTime), age(time.Since(t)))
 	}
@@ -126,7 +128,7 @@ func describeHandoff(to io.Writer, v handoff.View) error {
 		if text == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(to, "\n%s\n", strings.TrimRight(text, "\n")); err != nil {
+		if _, err := fmt.Fprintf(to, "\n%s\n", shownAt(to, strings.TrimRight(text, "\n"))); err != nil {
 			return err
 		}
 	}

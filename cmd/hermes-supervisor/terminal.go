@@ -47,7 +47,7 @@ func (h *heldBack) Write(b []byte) (int, error) {
 }
 
 func (h *heldBack) say(format string, args ...any) {
-	fmt.Fprintf(h, "hermes-supervisor: "+format+"\n", args...)
+	_, _ = io.WriteString(h, said(format, args...))
 }
 
 // release prints what still waits, wherever the terminal is.

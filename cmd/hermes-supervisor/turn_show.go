@@ -30,7 +30,7 @@ func (a *app) turnShowCommand() *cobra.Command {
 				return a.printJSON(map[string]any{"turn": jsonOf(v), "prompt": v.Turn.Prompt})
 			}
 			describeTurn(a.stdout, v)
-			_, err = fmt.Fprintf(a.stdout, "decision   %s: %s\n\n%s\n", v.Decision.Action, v.Decision.Reason.Text(), strings.TrimRight(v.Turn.Prompt, "\n"))
+			_, err = fmt.Fprintf(a.stdout, "decision   %s: %s\n\n%s\n", v.Decision.Action, v.Decision.Reason.Text(), shownAt(a.stdout, strings.TrimRight(v.Turn.Prompt, "\n")))
 			return err
 		},
 	}
@@ -56,7 +56,9 @@ func (a *app) view(key string) (turn.View, error) {
 func describeTurn(to io.Writer, v turn.View) {
 	t := v.Turn
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", name, shown(fmt.Sprintf(format, args...)))
+	}
 	line("session", "%s", printable(t.Session))
 	line("home", "%s (%s)", v.Home, v.Store)
 	if t.Agent != "" {
