@@ -15,25 +15,31 @@ type waitingJSON struct {
 	Cause   policy.Reason `json:"cause,omitempty"` // why the last run ended
 	Attempt int           `json:"attempt"`         // number of the continuation that follows
 	NextTry time.Time     `json:"next_try,omitzero"`
+	HeldBy  policy.Reason `json:"held_by,omitempty"` // what would keep that try from being made, if it stands then as it does now
 }
 
 func waitingJSONOf(w *policy.Waiting) *waitingJSON {
 	if w == nil {
 		return nil
 	}
-	return &waitingJSON{Reason: w.Reason, Text: w.Reason.Text(), Cause: w.Cause, Attempt: w.Attempt, NextTry: w.At}
+	return &waitingJSON{Reason: w.Reason, Text: w.Reason.Text(), Cause: w.Cause, Attempt: w.Attempt, NextTry: w.At, HeldBy: w.Held}
 }
 
 // waitingText says in a few words what a turn waits for, and until when.
 func waitingText(w policy.Waiting, now time.Time) string {
 	text := string(w.Reason)
-	switch {
-	case w.Reason == policy.ReasonStalled:
-		return fmt.Sprintf("%s: it is being ended, then attempt %d", text, w.Attempt)
-	case w.Cause != "" && w.Cause != w.Reason:
+	if w.Cause != "" && w.Cause != w.Reason {
 		text += " after " + string(w.Cause)
 	}
-	return fmt.Sprintf("%s: attempt %d in %s", text, w.Attempt, span(w.At.Sub(now)))
+	if w.Reason == policy.ReasonStalled { // whether an attempt is left its keeper alone knows
+		text += fmt.Sprintf(": it is being ended, then attempt %d if one is left", w.Attempt)
+	} else {
+		text += fmt.Sprintf(": attempt %d in %s", w.Attempt, span(w.At.Sub(now)))
+	}
+	if w.Held != "" {
+		text += fmt.Sprintf(", unless it is held back still: %s", w.Held)
+	}
+	return text
 }
 
 // standsAs is a turn's phase in the short tables, or the word for what it waits for.

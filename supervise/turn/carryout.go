@@ -109,7 +109,8 @@ func (a *admitting) begin(ctx context.Context) (*Outcome, error) {
 func (a *admitting) continueTurn(ctx context.Context, st standing) (*Outcome, error) {
 	t := *st.turn
 	if !t.Verified {
-		t.Cwd = a.Request.Cwd // the person vouches for the prompt, not for where it is carried out
+		// The person vouches for the prompt, not for where it is carried out, nor for when.
+		t.Cwd, t.RetryAt, t.Deferrals = a.Request.Cwd, time.Time{}, 0
 	}
 	if info, err := os.Stat(t.Cwd); t.Cwd != "" && (err != nil || !info.IsDir()) {
 		a.Say("the turn's working folder %s is gone: continuing in this one", t.Cwd)
@@ -118,7 +119,7 @@ func (a *admitting) continueTurn(ctx context.Context, st standing) (*Outcome, er
 	if time.Now().Before(t.RetryAt) {
 		return nil, a.takeOver(&t)
 	}
-	a.Say("continuing the turn of %s: attempt %d of %d", t.StartedAt.Local().Format(time.DateTime), t.Attempts+1, a.Room.Settings.MaxAttempts)
+	a.Say("continuing the turn of %s: attempt %d of %d", t.StartedAt.Local().Format(time.DateTime), charged(&t)+1, a.Room.Settings.MaxAttempts)
 	if err := a.relaunch(ctx, &t, st.unopened()); err != nil || st.ended == "" {
 		return nil, err
 	}

@@ -12,9 +12,10 @@ import (
 	"hermes-supervisor/supervise/process"
 )
 
-// rateLimitWait is the first wait after a provider's limit; it doubles with each.
+// rateLimitWait is the first wait after a provider's limit; it doubles with each, but so often at most.
 const (
 	rateLimitWait = time.Minute
+	maxDoublings  = 5
 	maxDeferrals  = 10
 )
 
@@ -39,12 +40,12 @@ func (j *job) crashed(ctx context.Context, e ending, class policy.Exit, reason p
 			t.Phase = fsstate.PhaseRunning
 			t.Crash = crashOf(e, reason)
 			j.Room.note(t, "crashed", fsstate.PhaseRunning, string(reason), &e.Code)
+			n := next{by: j.by}
 			if class == policy.ExitRateLimited && t.Deferrals < maxDeferrals {
-				t.RetryAt = time.Now().UTC().Add(rateLimitWait << min(t.Deferrals, 5))
+				n.limited = rateLimitWait << min(t.Deferrals, maxDoublings)
 				t.Deferrals++ // policy takes it off the attempts: a provider's limit is no crash
-				return j.put(t, "rate-limited", reason)
 			}
-			out, err = j.goOn(ctx, t, next{by: j.by})
+			out, err = j.goOn(ctx, t, n)
 			return err
 		})
 	})
@@ -60,9 +61,10 @@ const unseenHolder = "the witness of the dead run is still held by a process tha
 
 // next is the run that goOn asks for.
 type next struct {
-	by     policy.By
-	waited bool // its back-off is over
-	fresh  bool // the attempt once more that began with a run which found no session to resume
+	by      policy.By
+	waited  bool          // its back-off is over
+	limited time.Duration // how long a provider's limit has it wait; 0: there is none
+	fresh   bool          // the attempt once more that began with a run which found no session to resume
 }
 
 // goOn asks policy about a turn whose run is known to be gone, and carries the answer out; under the lock. After a wait
@@ -70,15 +72,18 @@ type next struct {
 func (j *job) goOn(ctx context.Context, t *fsstate.Turn, n next) (*Outcome, error) {
 	s := j.Room.look()
 	gone := ident.Finding{Verdict: ident.Dead, Why: "its keeper saw it end"}
-	f := s.facts(t, n.by, gone, gone)
-	f.LastProof, f.Verified, f.AgentKnown, f.Reported, f.Store = s.now, true, true, false, policy.StoreOwn
+	f := policy.OfKeeper(s.facts(t, n.by, gone, gone))
 	if n.fresh { // its attempt was granted, by whatever limit, when the run started that did not begin
 		f.Settings.MaxAttempts = max(f.Settings.MaxAttempts, f.Attempts+1)
 	}
 	d := policy.Decide(f)
 	if d.Action == policy.Continue && !n.waited {
-		if wait := policy.Backoff(j.Room.Settings, d.Attempt); wait > 0 {
-			d = policy.Decision{Action: policy.Wait, Reason: policy.ReasonBackOff, Attempt: d.Attempt, At: s.now.Add(wait)}
+		wait, why := policy.Backoff(j.Room.Settings, d.Attempt), policy.ReasonBackOff
+		if n.limited > 0 {
+			wait, why = n.limited, policy.ReasonRateLimited
+		}
+		if wait > 0 {
+			d = policy.Decision{Action: policy.Wait, Reason: why, Attempt: d.Attempt, At: s.now.Add(wait)}
 		}
 	}
 	switch d.Action {
@@ -131,11 +136,12 @@ func (j *job) retire(t *fsstate.Turn) (*Outcome, error) {
 	return out, nil
 }
 
-// backOff waits for the time of the next try, in which no agent runs. Orders and stop requests end the wait.
+// backOff waits for the time of the next try, in which no agent runs. Orders and stop requests end the wait. The time is
+// one of the wall clock, which goes on while the machine sleeps; the timer does not, so it is looked at as well.
 func (j *job) backOff(ctx context.Context) (*Outcome, error) {
-	wait := max(0, time.Until(j.turn.RetryAt))
+	wait := untilNext(j.turn, j.Room.Settings, time.Now())
 	if wait > 2*time.Second {
-		j.Say("waiting %s before attempt %d", wait.Round(time.Second), j.turn.Attempts+1)
+		j.Say("waiting %s before attempt %d", wait.Round(time.Second), charged(j.turn)+1)
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -173,7 +179,7 @@ func (j *job) backOff(ctx context.Context) (*Outcome, error) {
 				return j.abandon(ctx)
 			case err != nil:
 				j.Say("the marker cannot be looked at: %v", err)
-			case stopping:
+			case stopping || untilNext(j.turn, j.Room.Settings, time.Now()) == 0:
 				timer.Reset(0)
 			}
 		case <-beat.C:
@@ -182,6 +188,13 @@ func (j *job) backOff(ctx context.Context) (*Outcome, error) {
 			}
 		}
 	}
+}
+
+// untilNext is how long the next try of a turn has to wait, by the wall clock. A time beyond the longest wait that is ever
+// ordered was written under another clock.
+func untilNext(t *fsstate.Turn, s policy.Settings, now time.Time) time.Duration {
+	longest := max(rateLimitWait<<maxDoublings, s.Backoff, s.MaxBackoff)
+	return min(max(t.RetryAt.Round(0).Sub(now.Round(0)), 0), longest)
 }
 
 // leaveDrained ends this keeper's part without ending the turn: a shutdown is not an interrupt.

@@ -44,7 +44,9 @@ func TestForgedRecordIsNotContinued(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHome(t)
-			m := h.interrupted("prompt", func(m *fsstate.Turn) { m.Cwd = "/" })
+			m := h.interrupted("prompt", func(m *fsstate.Turn) {
+				m.Cwd, m.RetryAt, m.Deferrals = "/", time.Now().Add(24*time.Hour), -1
+			})
 			forge(h, m)
 			prompt := h.mustTurn().Prompt
 			before := h.state()

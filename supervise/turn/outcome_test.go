@@ -160,6 +160,62 @@ func TestRateLimitWaitsAndIsNoAttempt(t *testing.T) {
 	h.ran(1)
 }
 
+// What will not be tried again is not waited for.
+func TestRateLimitOfATurnThatMayNotGoOnIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change func(h *home, c *call)
+		state  State
+		reason policy.Reason
+	}{
+		"no attempts":      {func(_ *home, c *call) { c.Settings.MaxAttempts = 0 }, GaveUp, policy.ReasonAttemptsExhausted},
+		"switched off":     {func(_ *home, c *call) { c.Settings.Enabled = false }, LeftOpen, policy.ReasonDisabled},
+		"off for the turn": {func(_ *home, c *call) { c.Request.AutoContinue = false }, LeftOpen, policy.ReasonDisabledByMarker},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			c := h.run("prompt", "err", "429 rate limit", "exit", "1")
+			c.Request.Agent.Events.RateLimit = regexp.MustCompile(`rate limit`)
+			tc.change(h, &c)
+			k := h.start(c)
+			if o := k.outcome(); o.State != tc.state || o.Reason != tc.reason {
+				t.Errorf("outcome %s, %s", o.State, o.Reason)
+			}
+			if strings.Contains(k.said(), "waiting") {
+				t.Error(k.said())
+			}
+			h.ran(1)
+		})
+	}
+}
+
+func TestUntilNextTry(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	settings := policy.Settings{Backoff: time.Second, MaxBackoff: 5 * time.Minute}
+	for name, tc := range map[string]struct {
+		retry time.Time
+		want  time.Duration
+	}{
+		"no wait":                          {time.Time{}, 0},
+		"over":                             {now.Add(-time.Hour), 0},
+		"now":                              {now, 0},
+		"in a minute":                      {now.Add(time.Minute), time.Minute},
+		"the longest":                      {now.Add(32 * time.Minute), 32 * time.Minute},
+		"written when the clock was wrong": {now.AddDate(100, 0, 0), 32 * time.Minute},
+		"of another age":                   {time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 32 * time.Minute},
+	} {
+		if got := untilNext(&fsstate.Turn{RetryAt: tc.retry}, settings, now); got != tc.want {
+			t.Errorf("%s: %s, not %s", name, got, tc.want)
+		}
+	}
+	settings.MaxBackoff = 3 * time.Hour
+	if got := untilNext(&fsstate.Turn{RetryAt: now.Add(2 * time.Hour)}, settings, now); got != 2*time.Hour {
+		t.Errorf("of a long back-off: %s", got)
+	}
+}
+
 func TestAgentKilledAfterItsOwnWordOnTheEndHasConcluded(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)

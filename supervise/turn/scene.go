@@ -124,7 +124,7 @@ func (s *scene) facts(t *fsstate.Turn, by policy.By, keeper, owner ident.Finding
 		Paused: pause.inForce(s.now), PausedUntil: pause.Until,
 		Store:    storeOf(t),
 		Reported: t.Reported() && t.Origin == nil, Unattended: t.Unattended && (t.Source != sourceHook || agent.Unattended), // what hermes.toml says now counts
-		Phase: t.Phase, Agent: t.Agent, Source: t.Source, AutoContinue: t.AutoContinue, Attempts: t.Attempts - t.Deferrals,
+		Phase: t.Phase, Agent: t.Agent, Source: t.Source, AutoContinue: t.AutoContinue, Attempts: charged(t),
 		LastProof: lastProof(t), Drained: t.Drained,
 		Keeper: life(keeper.Verdict), Owner: life(owner.Verdict), OwnerWhy: owner.Why,
 		LeaseHeld: held, LeaseOwner: leaseOwner,
@@ -139,6 +139,9 @@ func (s *scene) facts(t *fsstate.Turn, by policy.By, keeper, owner ident.Finding
 	}
 	return f
 }
+
+// charged are the continuations of a turn that count as its attempts: those that a provider's limit ended do not.
+func charged(t *fsstate.Turn) int { return max(t.Attempts-t.Deferrals, 0) }
 
 func (r *Room) agent(name string) (Agent, bool) {
 	if name == "" || r.Agents == nil {
