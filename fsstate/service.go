@@ -53,14 +53,7 @@ type ServiceFiles struct {
 // Get reads a service's record. The error wraps fs.ErrNotExist where there is none, and is a *CorruptError,
 // *VersionError or *UnsafeError for a file that cannot be used.
 func (sf ServiceFiles) Get(service string) (*Service, error) {
-	r, err := sf.read(Name(service) + ".json")
-	if err != nil {
-		return nil, err
-	}
-	if r.Service != service {
-		return nil, &CorruptError{Path: sf.Path(service), Problem: fmt.Sprintf("is about service %q, not %q", r.Service, service)}
-	}
-	return r, nil
+	return sf.read(Name(service) + ".json")
 }
 
 // Path is where a service's record lies.
@@ -118,6 +111,9 @@ func (sf ServiceFiles) read(file string) (*Service, error) {
 	}
 	if r.Service == "" {
 		return nil, &CorruptError{Path: path, Problem: "names no service"}
+	}
+	if Name(r.Service)+".json" != file { // a copy, or a forged one, must not speak for another
+		return nil, &CorruptError{Path: path, Problem: fmt.Sprintf("is about service %.40q, whose record it is not", r.Service)}
 	}
 	r.Verified = doc.Verify(sf.Key, sf.context())
 	return r, nil

@@ -123,14 +123,7 @@ var turnKeys = sync.OnceValue(fieldNames[Turn])
 // Get reads the open turn of a session. The error wraps fs.ErrNotExist where there is none, and is a *CorruptError,
 // *VersionError or *UnsafeError for a file that cannot be used.
 func (ts TurnFiles) Get(session string) (*Turn, error) {
-	t, err := ts.read(Turns, Name(session)+".json")
-	if err != nil {
-		return nil, err
-	}
-	if t.Session != session {
-		return nil, &CorruptError{Path: ts.Store.Path(Turns, t.File), Problem: fmt.Sprintf("is about session %q, not %q", t.Session, session)}
-	}
-	return t, nil
+	return ts.read(Turns, Name(session)+".json")
 }
 
 // Put writes the open turn durably: when it returns nil, the turn outlives a power loss.
@@ -223,6 +216,9 @@ func (ts TurnFiles) read(folder Folder, file string) (*Turn, error) {
 	t, err := ts.decode(ts.Store.Path(folder, file), data)
 	if err != nil {
 		return nil, err
+	}
+	if folder == Turns && Name(t.Session)+".json" != file { // a copy, or a forged one, must not speak for another
+		return nil, &CorruptError{Path: ts.Store.Path(folder, file), Problem: fmt.Sprintf("is about session %.40q, whose record it is not", t.Session)}
 	}
 	t.LastSeen = info.ModTime
 	t.File = file

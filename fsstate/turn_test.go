@@ -221,6 +221,33 @@ func TestABrokenTurnHidesNoOther(t *testing.T) {
 	}
 }
 
+// A file beside it, be it a copy with a seal that holds, must not be shown or acted on in its place.
+func TestACopyOfARecordDoesNotSpeakForIt(t *testing.T) {
+	t.Parallel()
+	ts := turnFiles(t)
+	sf := ServiceFiles{Store: ts.Store, Key: ts.Key}
+	if err := errors.Join(ts.Put(aTurn("one")), sf.Put(&Service{Service: "web", State: json.RawMessage(`{}`)})); err != nil {
+		t.Fatal(err)
+	}
+	for folder, name := range map[Folder]string{Turns: "one", Services: "web"} {
+		data, err := os.ReadFile(ts.Store.Path(folder, name+".json"))
+		if err == nil {
+			err = os.WriteFile(ts.Store.Path(folder, "zz-copy.json"), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	turns, bad := ts.All(Turns)
+	if len(turns) != 1 || turns[0].File != "one.json" || len(bad) != 1 || !strings.Contains(bad[0].Error(), `is about session "one", whose record it is not`) {
+		t.Errorf("turns %v, %v", turns, bad)
+	}
+	services, bad := sf.All()
+	if len(services) != 1 || len(bad) != 1 || !strings.Contains(bad[0].Error(), `is about service "web", whose record it is not`) {
+		t.Errorf("services %v, %v", services, bad)
+	}
+}
+
 func TestArchivingTwiceLeavesOneCopy(t *testing.T) {
 	t.Parallel()
 	ts := turnFiles(t)
