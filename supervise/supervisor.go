@@ -70,6 +70,7 @@ type loop struct {
 	keepers                      map[string]*keeper
 	turns                        recovery
 	deliveries                   deliveries
+	named                        fsstate.Info                    // supervisor.json as it names this process; zero: it does not
 	follower                     atomic.Pointer[follow.Follower] // nil: nothing is followed; runners tell it too
 	profiles                     time.Time                       // when the folder of profiles was changed, as seen at the last rescan
 	rootWatched, profilesWatched bool
@@ -115,7 +116,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	if err := l.openHomes(ctx); err != nil {
 		return err
 	}
-	l.nameOurselves()
+	l.beat()
 	l.recoverTurns(ctx)
 	l.handOver(ctx)
 	l.tellUp(l.startup.all())
