@@ -101,6 +101,7 @@ type overview struct {
 	handoffs []handoff.View // open ones
 	counts   handoffCounts
 	bad      []error // what could not be read
+	closed   bool    // among that a home's whole state: what is not shown may be there
 }
 
 // look reads the services of the home in force and of the profiles below it; with work also their open turns and
@@ -129,7 +130,7 @@ func (a *app) look(work bool) (overview, error) {
 		}
 		store, err := fsstate.OpenRead(home)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			now.bad = append(now.bad, err)
+			now.bad, now.closed = append(now.bad, err), true
 			continue
 		}
 		found, problems := servicesIn(cfg, digests, key, home, store)

@@ -57,39 +57,63 @@ func (a *app) health(asked string) error {
 	return err
 }
 
-// runLives tells whether the run of a home lives and its loop turns. It reads no configuration: what somebody writes
-// there must not end a run that works.
+// runLives tells whether the run of a home lives and its loop turns: its own, or that of the root home, which keeps the
+// profiles too. It reads no configuration: what somebody writes there must not end a run that works.
 func runLives(home fsstate.Home, now time.Time) (lives bool, text string, err error) {
-	store, err := fsstate.OpenRead(home)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, "run was never started in this home", nil
+	found, err := runIn(home, now)
+	if err == nil && !found.lives && home.Profile != "" {
+		var root liveness
+		root, err = runIn(fsstate.Home{Path: home.Root, Root: home.Root}, now)
+		if root.lives || root.named && !found.named {
+			found = root
+		}
 	}
 	if err != nil {
 		return false, "", err
+	}
+	return found.lives, found.text, nil
+}
+
+// liveness is what is known of the run that is named in a home.
+type liveness struct {
+	named, lives bool
+	text         string
+}
+
+func runIn(home fsstate.Home, now time.Time) (liveness, error) {
+	store, err := fsstate.OpenRead(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return liveness{text: "run was never started in this home"}, nil
+	}
+	if err != nil {
+		return liveness{}, err
 	}
 	defer store.Close() //nolint:errcheck // a directory handle
 	run, err := store.Supervisor()
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, "run is down", nil
+		return liveness{text: "run is down"}, nil
 	}
 	if err != nil {
-		return false, "", err
+		return liveness{}, err
 	}
 	who, age := fmt.Sprintf("run (pid %d)", run.Supervisor.PID), now.Round(0).Sub(run.Beat)
 	found := service.JudgeSupervisor(store, run.Supervisor)
+	l := liveness{named: true}
 	switch {
 	case found.Verdict == ident.Dead:
-		return false, fmt.Sprintf("%s is gone: %s", who, found.Why), nil
+		l.text = fmt.Sprintf("%s is gone: %s", who, found.Why)
 	case ident.Stopped(run.Supervisor):
-		return false, who + " is stopped by a signal; SIGCONT lets it go on", nil
+		l.text = who + " is stopped by a signal; SIGCONT lets it go on"
 	case run.Beat.IsZero():
-		return false, who + " gives no sign of life", nil
+		l.text = who + " gives no sign of life"
 	case age > supervise.MaxBeatAge:
-		return false, fmt.Sprintf("%s has not turned its loop for %s", who, span(age)), nil
+		l.text = fmt.Sprintf("%s has not turned its loop for %s", who, span(age))
 	case age < -supervise.MaxBeatAge:
-		return false, fmt.Sprintf("%s last turned its loop in the future, in %s: the clock was set back", who, span(-age)), nil
+		l.text = fmt.Sprintf("%s last turned its loop in the future, in %s: the clock was set back", who, span(-age))
+	default:
+		l.lives, l.text = true, fmt.Sprintf("%s turned its loop %s ago", who, span(max(age, 0)))
 	}
-	return true, fmt.Sprintf("%s turned its loop %s ago", who, span(max(age, 0))), nil
+	return l, nil
 }
 
 // everythingIsUp tells the same of what run is to keep up.

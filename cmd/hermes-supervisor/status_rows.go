@@ -45,6 +45,9 @@ func (o overview) serviceTable() watch.Table {
 			{Title: "WHY", Rank: 2, Rest: true},
 		},
 	}
+	if o.closed {
+		t.Empty = "" // nobody knows
+	}
 	for _, s := range o.services {
 		t.Rows = append(t.Rows, watch.Row{
 			ID: s.id(), Name: s.name(), Orders: true, Mood: s.mood(),

@@ -71,7 +71,7 @@ func (a *app) printOverview(now overview) error {
 	for _, line := range problems {
 		a.say("%s", line)
 	}
-	if !running {
+	if !running && !now.closed {
 		a.say("run is down; this is what the files show")
 	}
 	if c := now.counts; c != (handoffCounts{}) {
