@@ -225,7 +225,7 @@ func TestABrokenTurnHidesNoOther(t *testing.T) {
 func TestACopyOfARecordDoesNotSpeakForIt(t *testing.T) {
 	t.Parallel()
 	ts := turnFiles(t)
-	sf := ServiceFiles{Store: ts.Store, Key: ts.Key}
+	sf := ServiceFiles(ts)
 	if err := errors.Join(ts.Put(aTurn("one")), sf.Put(&Service{Service: "web", State: json.RawMessage(`{}`)})); err != nil {
 		t.Fatal(err)
 	}
