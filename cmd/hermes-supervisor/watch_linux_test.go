@@ -228,15 +228,22 @@ name = "gamma"
 command = ["agent", "err", 'no token\n', "exit", "78"]
 `
 
-func TestWatchGivesOrders(t *testing.T) {
-	t.Parallel()
-	dir, home, env := watchHome(t, three)
+// startRun starts a run that ends with the test.
+func startRun(t *testing.T, dir string, env []string) *exec.Cmd {
+	t.Helper()
 	run := exec.Command("hermes-supervisor", "run")
 	run.Dir, run.Env = dir, env
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = run.Process.Kill(); _ = run.Wait() })
+	return run
+}
+
+func TestWatchGivesOrders(t *testing.T) {
+	t.Parallel()
+	dir, home, env := watchHome(t, three)
+	run := startRun(t, dir, env)
 	s := onScreen(t, dir, home, env, 100, 30, "hermes-supervisor", "status", "--watch")
 	s.sees(fmt.Sprintf(`run \(pid %d\)$`, run.Process.Pid))
 	s.sees(`^> alpha +running`)
@@ -364,12 +371,7 @@ func TestCtrlZStopsNothingWhereThereIsNoShell(t *testing.T) {
 func TestPastedTextStopsNoService(t *testing.T) {
 	t.Parallel()
 	dir, home, env := watchHome(t, three)
-	run := exec.Command("hermes-supervisor", "run")
-	run.Dir, run.Env = dir, env
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = run.Process.Kill(); _ = run.Wait() })
+	startRun(t, dir, env)
 	s := onScreen(t, dir, home, env, 100, 30, "hermes-supervisor", "status", "--watch")
 	s.sees(`^> alpha +running`)
 	s.types("systemctl restart y\n") // a terminal that does not tell pastes
@@ -423,11 +425,7 @@ func (s *screenOf) group() int {
 func TestWatchSeesARunDie(t *testing.T) {
 	t.Parallel()
 	dir, home, env := watchHome(t, three)
-	run := exec.Command("hermes-supervisor", "run")
-	run.Dir, run.Env = dir, env
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	run := startRun(t, dir, env)
 	s := onScreen(t, dir, home, env, 100, 30, "hermes-supervisor", "status", "--watch")
 	s.sees(`^> alpha +running`)
 	_ = run.Process.Kill()
