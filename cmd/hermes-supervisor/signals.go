@@ -59,7 +59,7 @@ func (a *app) listen() (orders <-chan turn.Order, stop func()) {
 }
 
 // sameSignal is within which a signal that comes twice is one: timeout(1) and terminals send it to a process and then to
-// its group.
+// its group. An order to read the configuration again is not: the file may have been changed in between.
 const sameSignal = 100 * time.Millisecond
 
 // listenForRun turns signals into the supervisor's orders until stop. SIGHUP reads the configuration again, unless a
@@ -85,7 +85,8 @@ func (a *app) listenForRun(gone <-chan struct{}) (orders <-chan supervise.Order,
 				}
 				offer(out, supervise.OrderLeave)
 			case s := <-signals:
-				if s == last && time.Since(at) < sameSignal {
+				reload := s == syscall.SIGHUP && !terminal && (!controlled || process.HasTerminal())
+				if !reload && s == last && time.Since(at) < sameSignal {
 					continue
 				}
 				last, at = s, time.Now()
@@ -94,7 +95,7 @@ func (a *app) listenForRun(gone <-chan struct{}) (orders <-chan supervise.Order,
 				case deaf[s], s == syscall.SIGPIPE:
 				case slices.Contains(passedSignals, s):
 					offer(pass, sig)
-				case s == syscall.SIGHUP && !terminal && (!controlled || process.HasTerminal()):
+				case reload:
 					offer(out, supervise.OrderReload)
 				default:
 					offer(out, next)
