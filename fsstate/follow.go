@@ -220,32 +220,3 @@ func eventsIn(f io.ReaderAt, offset, size int64, visit func(e Event)) (end int64
 	}
 	return offset, skipped, nil
 }
-
-// Keep replaces one file as Write does, but for the syncs: it survives our death, not that of the machine, and costs no
-// turn of the disk. It is for what may be lost.
-func (s *Store) Keep(f Folder, file string, data []byte) error {
-	name, err := s.change("keep", f, file)
-	if err != nil {
-		return err
-	}
-	tmp := string(Tmp) + "/" + randomName()
-	w, err := s.disk.Open(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	n, err := s.disk.Write(w, data)
-	if err == nil && n < len(data) {
-		err = io.ErrShortWrite
-	}
-	if cerr := s.disk.CloseFile(w); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = s.disk.Rename(tmp, name)
-	}
-	if err != nil {
-		_ = s.disk.Remove(tmp)
-		return fmt.Errorf("keep %s: %w", s.Path(f, file), err)
-	}
-	return nil
-}

@@ -127,12 +127,9 @@ func (s *session) read(h served, n Notify, now time.Time) bool {
 func (s *session) write(l look, changed, up bool, now time.Time) {
 	if s.textfile != l.config.Textfile {
 		if s.textfile != "" {
-			s.say("file of metrics not removed", s.textfile, removeTextfile(s.textfile))
+			s.say("file of metrics not removed", s.textfile, fsstate.RemoveKept(s.textfile))
 		}
-		if s.textfile = l.config.Textfile; s.textfile != "" {
-			removeLeftovers(s.textfile, now)
-		}
-		changed = true
+		s.textfile, changed, l.tick = l.config.Textfile, true, true
 	}
 	if s.textfile == "" || !changed && !s.settled && !l.tick && up {
 		return
@@ -142,7 +139,11 @@ func (s *session) write(l look, changed, up bool, now time.Time) {
 	for _, h := range l.homes {
 		homes = append(homes, h.gauges)
 	}
-	s.say("metrics not written", s.textfile, writeTextfile(s.textfile, render(s.Version, up, now, homes, s.state)))
+	// For everybody to read: the collector is another user.
+	s.say("metrics not written", s.textfile, fsstate.KeepFile(s.textfile, []byte(render(s.Version, up, now, homes, s.state)), 0o644))
+	if l.tick { // what a supervisor that was killed has left lies there for a while first
+		_ = fsstate.RemoveLeftovers(s.textfile)
+	}
 }
 
 // begin runs the command with the first pending notice. One that cannot be marked as begun waits for a later look: a

@@ -172,37 +172,3 @@ func TestLabelsAreEscaped(t *testing.T) {
 		t.Errorf("%s, not %s", got, want)
 	}
 }
-
-func TestATextfileIsReplacedWhole(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a[b.prom")
-	for _, text := range []string{"old\n", "new\n"} {
-		if err := writeTextfile(path, text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stale := filepath.Join(dir, tempStart(path)+"1"+tempEnd)
-	if err := os.WriteFile(stale, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	removeLeftovers(path, time.Now())
-	if _, err := os.Stat(stale); err != nil {
-		t.Errorf("somebody may be writing it: %v", err)
-	}
-	removeLeftovers(path, time.Now().Add(2*leftoverAge))
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v", entries, err)
-	}
-	info, err := os.Stat(path)
-	text, rerr := os.ReadFile(path)
-	if err != nil || rerr != nil || info.Mode().Perm() != 0o644 || string(text) != "new\n" {
-		t.Errorf("%v %q, %v", info.Mode(), text, errors.Join(err, rerr))
-	}
-	missing := filepath.Join(dir, "none", "x.prom")
-	first, second := writeTextfile(missing, ""), writeTextfile(missing, "")
-	if first == nil || first.Error() != second.Error() { // so that it is said once
-		t.Errorf("%v, then %v", first, second)
-	}
-}
