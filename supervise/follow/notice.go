@@ -81,10 +81,13 @@ func notice(e fsstate.Event, home fsstate.Home, known func(service string) bool,
 }
 
 // loops takes a service out of its crash loop: one that waits for a plain back-off, was stopped, parked or ordered to start.
+// The stop of run ends no loop, which goes on with the next run.
 func loops(e fsstate.Event, looping map[string]bool) {
 	switch e.To {
 	case phase.Stopped.String(), phase.Parked.String():
-		delete(looping, e.Service)
+		if phase.Reason(e.Reason) != phase.ReasonShutdown {
+			delete(looping, e.Service)
+		}
 	case phase.Waiting.String(), phase.Starting.String():
 		switch phase.Reason(e.Reason) {
 		case phase.ReasonBackOff, phase.ReasonOrdered:
@@ -124,5 +127,5 @@ func cut(text string, most int) string {
 // sound tells whether a notice that was read from the file is one that we could have written.
 func (n *Notice) sound() bool {
 	size := len(n.ID) + len(n.Home) + len(n.Profile) + len(n.Session) + len(n.Service) + len(n.Agent) + len(n.Reason) + len(n.Text)
-	return slices.Contains(Events(), n.Event) && n.Schema == noticeSchema && size <= 16<<10 && len(n.Suppressed) <= len(Events())
+	return slices.Contains(Events(), n.Event) && n.Schema == noticeSchema && size <= 16<<10
 }

@@ -88,6 +88,8 @@ func TestWhatAnEventTells(t *testing.T) {
 		{service("waiting", "crash-loop"), EventCrashLoop, ""}, // it had been well
 		{service("parked", "parked"), EventParked, "service web: its exit status asked not to be started again (read `logs web`, settle what it says, then `start web`)"},
 		{service("waiting", "crash-loop"), EventCrashLoop, ""},
+		{service("stopped", "shutdown"), "", ""}, // a stop of run
+		{service("waiting", "crash-loop"), "", ""},
 		{service("stopped", "stopped"), "", ""},
 		{fsstate.Event{Kind: "service", Service: "forged", To: "parked"}, "", ""},
 		{fsstate.Event{Kind: "output", Service: "web", Reason: "x"}, "", ""},
