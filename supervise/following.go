@@ -3,6 +3,8 @@ package supervise
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/policy/phase"
@@ -22,28 +24,27 @@ func (l *loop) follow(ctx context.Context, root *fsstate.Store) {
 	l.follower.Store(f)
 }
 
-// refollow follows as a configuration says that was read again.
+// refollow follows as a configuration says that was read again. A follower stays, with nothing to do where there is nothing
+// to follow for any more.
 func (l *loop) refollow(ctx context.Context) {
-	f := l.follower.Load()
-	f.Configure(l.config.Follow)
-	switch root := l.homes[l.Root.Path]; {
-	case f != nil && !l.config.Follow.Wanted():
-		l.follower.Store(nil)
-		go f.Stop()
-	case f == nil && root != nil:
-		l.follow(ctx, root.store)
-		if f = l.follower.Load(); f == nil {
-			return
-		}
-		for _, h := range l.homes {
-			f.Serve(h.store)
-			for name, r := range h.runners {
-				f.Service(h.Home, name, phase.Phase(r.phase.Load()).String())
-			}
-		}
-		l.wakeUp()
-		nudge(l.deliveries.wake)
+	root := l.homes[l.Root.Path]
+	if f := l.follower.Load(); f != nil || root == nil {
+		f.Configure(l.config.Follow)
+		return
 	}
+	l.follow(ctx, root.store)
+	f := l.follower.Load()
+	if f == nil {
+		return
+	}
+	for _, h := range l.homes {
+		f.Serve(h.store, slices.Collect(maps.Keys(h.runners)))
+		for name, r := range h.runners {
+			f.Service(h.Home, name, phase.Phase(r.phase.Load()).String())
+		}
+	}
+	l.wakeUp()
+	nudge(l.deliveries.wake)
 }
 
 // followService says how a service stands before its runner has anything to tell.

@@ -77,10 +77,6 @@ func (l *loop) openHome(ctx context.Context, at fsstate.Home) error {
 		room:   &turn.Room{Store: store, Key: l.Key, Settings: l.config.Turns, Agents: l.config.Agents, Log: l.Log},
 	}
 	h.desk = l.newDesk(h)
-	if at.Path == l.Root.Path {
-		l.follow(ctx, store)
-	}
-	l.follower.Load().Serve(store)
 	l.homes[at.Path] = h
 	h.instances = &memo[map[string][]string]{look: func() (map[string][]string, error) { return service.Instances(store) }}
 	if !l.HandoffsOnly {
@@ -88,6 +84,14 @@ func (l *loop) openHome(ctx context.Context, at fsstate.Home) error {
 			return err
 		}
 	}
+	if at.Path == l.Root.Path {
+		l.follow(ctx, store)
+	}
+	names := make([]string, len(h.specs))
+	for i, spec := range h.specs {
+		names[i] = spec.Name
+	}
+	l.follower.Load().Serve(store, names)
 	for _, spec := range h.specs {
 		l.begin(ctx, h, spec)
 	}

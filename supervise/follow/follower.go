@@ -111,14 +111,18 @@ func (f *Follower) Configure(c Config) {
 	f.nudge()
 }
 
-// Serve says that a home is served. A change of its journal wakes the follower, where that can be had; Tick does anyway.
-func (f *Follower) Serve(store *fsstate.Store) {
+// Serve says that a home is served, and which services are to be run there: what they did last is read at once. A change
+// of its journal wakes the follower, where that can be had; Tick does anyway.
+func (f *Follower) Serve(store *fsstate.Store, services []string) {
 	if f == nil {
 		return
 	}
-	h := store.Home()
+	h, known := store.Home(), map[string]bool{}
+	for _, name := range services {
+		known[name] = true
+	}
 	f.mu.Lock()
-	f.homes[h.Path] = &served{home: h, store: store, known: map[string]bool{}, gauges: gauges{profile: h.Profile, services: map[string]string{}}}
+	f.homes[h.Path] = &served{home: h, store: store, known: known, gauges: gauges{profile: h.Profile, services: map[string]string{}}}
 	f.mu.Unlock()
 	f.watch(store)
 	f.nudge()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ type session struct {
 	over     chan error        // of the command that runs; nil: none does
 	said     map[string]string // faults, as they were last reported
 	settled  bool              // a notice was, since the file of metrics was written
+	unkept   bool              // the state has changed, and is not on disk
 }
 
 func (s *session) close() {
@@ -75,9 +77,15 @@ func (s *session) look(ctx context.Context, begin bool) {
 		return
 	}
 	now := time.Now()
-	changed := false
-	for _, h := range l.homes {
-		changed = s.read(h, l.config.Notify, now) || changed
+	changed := s.unkept
+	s.state.notAhead(now)
+	if l.tick {
+		changed = s.forget(l.homes, now) || changed
+	}
+	if l.config.Wanted() {
+		for _, h := range l.homes {
+			changed = s.read(h, l.config.Notify, now) || changed
+		}
 	}
 	for len(s.state.Pending) > 0 && s.over == nil && (now.Sub(s.state.Pending[0].Time) > MaxAge || len(l.config.Notify.Command) == 0) {
 		s.state.settle(Expired)
@@ -92,10 +100,31 @@ func (s *session) look(ctx context.Context, begin bool) {
 	}
 }
 
+// forget drops what is known of profiles that were deleted: those that are neither served nor listed.
+func (s *session) forget(homes []served, now time.Time) bool {
+	gone := maps.Clone(s.state.Homes)
+	delete(gone, "")
+	for _, h := range homes {
+		delete(gone, h.profile)
+	}
+	if len(gone) == 0 {
+		return false
+	}
+	listed, err := fsstate.Homes(s.Store.Home())
+	if err != nil {
+		return false
+	}
+	for _, h := range listed {
+		delete(gone, h.Profile)
+	}
+	return s.state.forget(slices.Collect(maps.Keys(gone)), now)
+}
+
 // keep tells whether the state is on disk.
 func (s *session) keep() bool {
 	err := s.state.save(s.Store)
 	s.say("counts of metrics not kept", s.Store.Path("", StateFile), err)
+	s.unkept = err != nil
 	return err == nil
 }
 
@@ -103,9 +132,9 @@ func (s *session) keep() bool {
 func (s *session) read(h served, n Notify, now time.Time) bool {
 	p := s.state.at(h.profile)
 	known := func(service string) bool { return h.known[service] }
-	events := uint64(0)
+	events, first := uint64(0), len(p.Position.Files) == 0
 	position, skipped, err := h.store.FollowJournal(p.Position, func(e fsstate.Event) {
-		if events++; e.Time.Before(s.state.Since) {
+		if events++; first && e.Time.Before(s.state.Since) { // beyond a place that was reached all is new, whatever the clock said
 			return
 		}
 		p.Tally.count(e, known)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"hermes-supervisor/fsstate"
@@ -67,9 +69,6 @@ func load(store *fsstate.Store, now time.Time) (*state, error) {
 	if err := json.Unmarshal(data, &s); err != nil || s.Since.IsZero() {
 		return fresh.tidy(), &fsstate.CorruptError{Path: store.Path("", StateFile), Problem: "is not what was written"}
 	}
-	if s.Since.After(now) { // the clock was set back: what has been counted stays
-		s.Since = now
-	}
 	if s.tidy(); s.Begun {
 		s.settle(Unseen)
 	}
@@ -95,6 +94,7 @@ func (s *state) tidy() *state {
 	s.Pending = nil
 	for _, n := range pending[:min(len(pending), maxPending)] {
 		if n.sound() {
+			maps.DeleteFunc(n.Suppressed, func(event string, _ uint64) bool { return !slices.Contains(Events(), event) })
 			s.Pending = append(s.Pending, n)
 		}
 	}
@@ -112,6 +112,25 @@ func only(all map[string]uint64, known []string) map[string]uint64 {
 		}
 	}
 	return to
+}
+
+// notAhead brings the beginning back to now, where the clock was set back behind it: what has been counted stays.
+func (s *state) notAhead(now time.Time) {
+	if s.Since.After(now) {
+		s.Since = now
+	}
+}
+
+// forget takes out profiles that are gone, each an hour after its last event: were it put back earlier, that would be told
+// again. One that comes back later is counted anew.
+func (s *state) forget(gone []string, now time.Time) (changed bool) {
+	for _, profile := range gone {
+		if now.Sub(s.Homes[profile].Position.Last) > MaxAge {
+			delete(s.Homes, profile)
+			changed = true
+		}
+	}
+	return changed
 }
 
 // at is the place of a home.

@@ -2,7 +2,6 @@ package follow
 
 import (
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,34 +91,6 @@ func TestAStateThatIsNotOursBeginsAnew(t *testing.T) {
 	s, err := load(store, now)
 	if _, newer := errors.AsType[*fsstate.VersionError](err); s != nil || !newer {
 		t.Errorf("a newer one: %+v, %v", s, err)
-	}
-}
-
-func TestAClockThatWasSetBackLosesNoCount(t *testing.T) {
-	t.Parallel()
-	store, now := openStore(t), time.Now()
-	text := `{"version":1,"since":"9999-01-01T00:00:00Z","homes":{"":{"tally":{"skipped":7}}}}`
-	if err := os.WriteFile(store.Path("", StateFile), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := load(store, now)
-	if err != nil || s.Since.After(now) || s.at("").Tally.Skipped != 7 {
-		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-// TestANoticeThatCannotBeMarkedAsBegunIsNotTold: after our death the next supervisor would tell it again.
-func TestANoticeThatCannotBeMarkedAsBegunIsNotTold(t *testing.T) {
-	t.Parallel()
-	store := openStore(t)
-	s := &session{Follower: &Follower{Store: store, Log: slog.New(slog.DiscardHandler)}, said: map[string]string{}, state: (&state{Version: stateVersion, Since: time.Now()}).tidy()}
-	s.state.Pending = []Notice{{Event: Events()[0], Time: time.Now()}}
-	if err := os.RemoveAll(store.Path(fsstate.Tmp, "")); err != nil {
-		t.Fatal(err)
-	}
-	s.begin(t.Context(), Notify{Command: []string{"/bin/true"}, Timeout: time.Second})
-	if s.over != nil || s.state.Begun || len(s.state.Pending) != 1 {
-		t.Errorf("it was begun: %+v", s.state)
 	}
 }
 
