@@ -19,7 +19,7 @@ func (l *loop) follow(ctx context.Context, root *fsstate.Store) {
 	if l.HandoffsOnly || l.follower.Load() != nil || !l.config.Follow.Wanted() {
 		return
 	}
-	f := &follow.Follower{Host: l.Host, Self: l.self, Store: root, Log: l.Log, Version: l.Version}
+	f := &follow.Follower{Host: l.Host, Self: l.self, Store: root, Key: l.Key, Log: l.Log, Version: l.Version}
 	f.Start(ctx, l.config.Follow)
 	l.follower.Store(f)
 }

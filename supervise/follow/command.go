@@ -26,7 +26,7 @@ const (
 
 // tell runs the command with a notice on its stdin and returns when nothing of it is left. The error says in one line what
 // went wrong, with the last of what the command printed.
-func (f *Follower) tell(ctx context.Context, n Notify, notice Notice) error {
+func (f *Follower) tell(ctx context.Context, n Notify, notice Notice, instance string) error {
 	data, err := json.Marshal(notice)
 	if err != nil {
 		return err
@@ -39,7 +39,6 @@ func (f *Follower) tell(ctx context.Context, n Notify, notice Notice) error {
 	if err != nil {
 		return errors.Join(err, in.Close(), input.Close())
 	}
-	instance := ident.NewInstance()
 	child, err := f.Host.Start(process.Spec{
 		Argv: n.Command, Dir: "/", Env: environment(os.Environ(), n.Unset, instance), Stdin: in, Stdout: out, Stderr: out,
 	})
@@ -62,13 +61,17 @@ func (f *Follower) tell(ctx context.Context, n Notify, notice Notice) error {
 	}
 	late := time.NewTimer(n.Timeout)
 	defer late.Stop()
-	var why string
+	var why error
 	select {
 	case <-child.Done():
 	case <-late.C:
-		why = fmt.Sprintf("took longer than %s and was ended", n.Timeout)
+		why = fmt.Errorf("took longer than %s and was ended", n.Timeout)
 	case <-ctx.Done():
-		why = "was ended by the stop of run"
+		select {
+		case <-child.Done():
+		default:
+			why = errCut
+		}
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
@@ -79,9 +82,9 @@ func (f *Follower) tell(ctx context.Context, n Notify, notice Notice) error {
 	left := tree.End(ending, ladder)
 	exit := child.Exit()
 	switch {
-	case why != "":
+	case why != nil:
 	case exit.Code != 0 || exit.Signaled:
-		why = exit.String()
+		why = errors.New(exit.String())
 	case left != nil:
 		return left
 	default:
@@ -90,11 +93,11 @@ func (f *Follower) tell(ctx context.Context, n Notify, notice Notice) error {
 	select {
 	case text := <-said:
 		if text != "" {
-			why += ": " + text
+			why = fmt.Errorf("%w: %s", why, text)
 		}
 	case <-time.After(saidWait):
 	}
-	return fmt.Errorf("%s: %s", n.Command[0], why)
+	return fmt.Errorf("%s: %w", n.Command[0], why)
 }
 
 // environment is what the command gets: ours, without what concerns only the supervisor: the service manager's variables, our

@@ -6,7 +6,8 @@
 //
 // Place, counts and what is pending lie in one file of the root home, supervisor/follow.json, and are replaced together
 // before a command starts: an event is counted once and told once, over the death of the supervisor too. The command
-// outlives that death, as a keeper does; where the stop cut it, it is run again by the next supervisor, with the same id.
+// outlives that death, as a keeper does: the next supervisor waits for it, ends it at its limit, and says that nobody knows
+// whether it has told. Where the stop cut it, it is run again by the next supervisor, with the same id.
 //
 // All of it is information. Agents can write the journal and that file, so nothing is decided by it: labels come from
 // closed lists and from the configuration, texts are cut, and a flood is held back by the rate.

@@ -36,6 +36,7 @@ type Follower struct {
 	Host    *process.Host
 	Self    ident.Ident
 	Store   *fsstate.Store // of the root home, where the state lies
+	Key     []byte         // of the seal of what it has started; without it, nobody ends a command that outlives us
 	Log     *slog.Logger
 	Version string
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/ident"
 )
 
 // session is one run of a follower.
@@ -49,7 +50,7 @@ func (s *session) say(what, about string, err error) {
 }
 
 // open takes the lease and reads the state. Another supervisor of this home may have it: then that one follows.
-func (s *session) open() bool {
+func (s *session) open(ctx context.Context, n Notify) bool {
 	if s.state != nil {
 		return true
 	}
@@ -66,14 +67,20 @@ func (s *session) open() bool {
 	}
 	state, err := load(s.Store, s.since)
 	s.say("counts of metrics not read", s.Store.Path("", StateFile), err)
-	s.state = state
-	return state != nil
+	if s.state = state; state == nil {
+		return false
+	}
+	if over := make(chan error, 1); state.Begun {
+		s.over = over
+		go func(d fsstate.Document) { over <- s.outlive(ctx, d, n.Timeout) }(state.Launch)
+	}
+	return true
 }
 
 // look reads what is new, keeps it, writes the file and begins to tell what is pending; begin is false in a stop.
 func (s *session) look(ctx context.Context, begin bool) {
 	l := s.snapshot()
-	if !s.open() {
+	if !s.open(ctx, l.config.Notify) {
 		return
 	}
 	now := time.Now()
@@ -179,26 +186,31 @@ func (s *session) write(l look, changed, up bool, now time.Time) {
 // supervisor that comes after our death would tell it again.
 func (s *session) begin(ctx context.Context, n Notify) {
 	over, first := make(chan error, 1), s.state.Pending[0]
+	l := launch{Instance: ident.NewInstance(), Until: time.Now().Add(n.Timeout)}
 	s.state.Begun = true
+	s.state.Launch, _ = s.seal(l) // without it, nobody ends what outlives us
 	if !s.keep() {
-		s.state.Begun = false
+		s.state.Begun, s.state.Launch = false, nil
 		return
 	}
 	s.over = over
-	go func() { over <- s.tell(ctx, n, first) }()
+	go func() { over <- s.tell(ctx, n, first, l.Instance) }()
 }
 
 // told settles the notice whose command has ended. It is tried once: whether to try again is the command's business.
 func (s *session) told(err error) {
 	s.over = nil
-	result := Delivered
-	if err != nil {
+	result, about := Delivered, ""
+	switch {
+	case errors.Is(err, errUnseen):
+		result, about = Unseen, s.state.Pending[0].Text // said for each: nobody else can tell which
+	case err != nil:
 		result = Failed
 	}
 	s.state.settle(result)
 	s.settled = true
 	s.keep()
-	s.say("notice not delivered", "", err)
+	s.say("notice not delivered", about, err)
 }
 
 // finish is the ordered stop.
@@ -208,10 +220,10 @@ func (s *session) finish(ctx context.Context) {
 		return
 	}
 	if s.over != nil {
-		if err := <-s.over; ctx.Err() == nil {
+		if err := <-s.over; !errors.Is(err, errCut) {
 			s.told(err)
-		} else { // it was cut, and is told by the next supervisor
-			s.state.Begun = false
+		} else { // the next supervisor tells it
+			s.state.Begun, s.state.Launch = false, nil
 			s.keep()
 		}
 	}

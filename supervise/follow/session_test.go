@@ -99,7 +99,7 @@ func TestWhatCouldNotBeKeptIsKeptLater(t *testing.T) {
 	}
 	s.look(t.Context(), false)
 	s.close()
-	if s = newSession(t, store); !s.open() || s.gaveUp() != 1 {
+	if s = newSession(t, store); !s.open(t.Context(), Notify{}) || s.gaveUp() != 1 {
 		t.Errorf("%+v", s.state)
 	}
 }
@@ -136,7 +136,7 @@ func TestADeletedProfileIsForgotten(t *testing.T) {
 	s.ticked = true
 	s.look(t.Context(), false)
 	s.close()
-	if s = newSession(t, store); !s.open() || len(s.state.Homes) != 3 || s.state.Homes["gone"] != nil {
+	if s = newSession(t, store); !s.open(t.Context(), Notify{}) || len(s.state.Homes) != 3 || s.state.Homes["gone"] != nil {
 		t.Errorf("%v", s.state.Homes)
 	}
 }

@@ -24,9 +24,10 @@ type state struct {
 	Since time.Time         `json:"since"`
 	Homes map[string]*place `json:"homes,omitempty"` // by profile, "" is the root home
 	// Pending are the notices that wait for their command, the oldest first. Begun: that of the first has been started, which
-	// it is once: it outlives our death.
+	// it is once, as Launch: it outlives our death.
 	Pending    []Notice          `json:"pending,omitempty"`
 	Begun      bool              `json:"begun,omitempty"`
+	Launch     fsstate.Document  `json:"launch,omitempty"`
 	Sent       []time.Time       `json:"sent,omitempty"`       // what the rate remembers
 	Suppressed map[string]uint64 `json:"suppressed,omitempty"` // since the last notice, by event
 	Notices    map[string]uint64 `json:"notices,omitempty"`    // all of them, by "event result"
@@ -69,10 +70,7 @@ func load(store *fsstate.Store, now time.Time) (*state, error) {
 	if err := json.Unmarshal(data, &s); err != nil || s.Since.IsZero() {
 		return fresh.tidy(), &fsstate.CorruptError{Path: store.Path("", StateFile), Problem: "is not what was written"}
 	}
-	if s.tidy(); s.Begun {
-		s.settle(Unseen)
-	}
-	return &s, nil
+	return s.tidy(), nil
 }
 
 // tidy makes the maps, and takes out what we cannot have written.
@@ -198,5 +196,5 @@ func (s *state) take(n *Notice, most int, now time.Time) {
 // settle takes the first pending notice out: result is what became of it.
 func (s *state) settle(result string) {
 	s.Notices[s.Pending[0].Event+" "+result]++
-	s.Pending, s.Begun = s.Pending[1:], false
+	s.Pending, s.Begun, s.Launch = s.Pending[1:], false, nil
 }

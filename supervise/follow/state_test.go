@@ -58,14 +58,6 @@ func TestTheStateIsReadAsItWasKept(t *testing.T) {
 	if diff := cmp.Diff(s, again); diff != "" {
 		t.Error(diff)
 	}
-	// We died while the command of the first one ran.
-	s.Begun = true
-	if err := s.save(store); err != nil {
-		t.Fatal(err)
-	}
-	if again, err = load(store, now); err != nil || len(again.Pending) != 0 || again.Begun || again.Notices["gave-up unseen"] != 1 {
-		t.Errorf("%+v, %v", again, err)
-	}
 }
 
 func TestAStateThatIsNotOursBeginsAnew(t *testing.T) {
