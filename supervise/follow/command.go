@@ -31,13 +31,13 @@ func (f *Follower) tell(ctx context.Context, n Notify, notice Notice, instance s
 	if err != nil {
 		return err
 	}
-	in, input, err := os.Pipe()
+	in, err := inputOf(append(data, '\n'))
 	if err != nil {
 		return err
 	}
 	output, out, err := os.Pipe()
 	if err != nil {
-		return errors.Join(err, in.Close(), input.Close())
+		return errors.Join(err, in.Close())
 	}
 	child, err := f.Host.Start(process.Spec{
 		Argv: n.Command, Dir: "/", Env: environment(os.Environ(), n.Unset, instance), Stdin: in, Stdout: out, Stderr: out,
@@ -45,14 +45,9 @@ func (f *Follower) tell(ctx context.Context, n Notify, notice Notice, instance s
 	_, _ = in.Close(), out.Close()
 	defer output.Close() //nolint:errcheck // a pipe; what still writes into it finds nobody
 	if err != nil {
-		_ = input.Close()
 		return err
 	}
 	tree := process.Tree{Instance: instance, Leader: ident.Launched(child.PID(), ident.Unlaunched(f.Self, instance)), Host: f.Host}
-	go func() { // a command that does not read it must not hold us up: its end, or the limit, ends this
-		_, _ = input.Write(append(data, '\n'))
-		_ = input.Close()
-	}()
 	said := make(chan string, 1)
 	go func() { said <- lastOf(output) }()
 	if err := child.Resume(); err != nil {
@@ -98,6 +93,29 @@ func (f *Follower) tell(ctx context.Context, n Notify, notice Notice, instance s
 	case <-time.After(saidWait):
 	}
 	return fmt.Errorf("%s: %w", n.Command[0], why)
+}
+
+// inputWait is far longer than it takes to write what a pipe holds.
+const inputWait = time.Second
+
+// inputOf is a pipe that holds a text when the command starts, which so reads it also where we die at once: the text of a
+// notice fits into it. What does not, as of a forged state, is written while the command reads; its end, or the limit, ends that.
+func inputOf(text []byte) (*os.File, error) {
+	in, input, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		_, _ = input.Write(text)
+		_ = input.Close()
+	}()
+	select {
+	case <-written:
+	case <-time.After(inputWait):
+	}
+	return in, nil
 }
 
 // environment is what the command gets: ours, without what concerns only the supervisor: the service manager's variables, our
