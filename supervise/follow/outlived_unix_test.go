@@ -37,19 +37,14 @@ func TestACommandThatOutlivedRunIsEndedAtItsLimit(t *testing.T) {
 	s := newSession(t, store)
 	s.Key = []byte("key")
 	instance, ended := outlived(t)
-	d, err := s.seal(launch{Instance: instance, Until: time.Now().Add(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := s.seal(sealedLaunch, launch{Instance: instance, Until: time.Now().Add(time.Hour)})
 	if err := s.outlive(t.Context(), d, 50*time.Millisecond); !errors.Is(err, errUnseen) {
 		t.Errorf("%v", err)
 	}
 	<-ended
 	// An ordered stop ends it too, and then it is told again.
 	instance, ended = outlived(t)
-	if d, err = s.seal(launch{Instance: instance, Until: time.Now().Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	d = s.seal(sealedLaunch, launch{Instance: instance, Until: time.Now().Add(time.Hour)})
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	if err := s.outlive(stopped, d, time.Hour); !errors.Is(err, errCut) {
@@ -62,23 +57,15 @@ func TestACommandThatOutlivedRunIsEndedAtItsLimit(t *testing.T) {
 func TestAForgedCommandIsNotEnded(t *testing.T) {
 	t.Parallel()
 	store := openStore(t)
-	s, other := newSession(t, store), newSession(t, openStore(t))
-	s.Key, other.Key = []byte("key"), []byte("key")
+	s := newSession(t, store)
+	s.Key = []byte("key")
 	instance, ended := outlived(t)
 	l := launch{Instance: instance, Until: time.Now()}
-	forged, err := (&session{Follower: &Follower{Store: store, Key: []byte("theirs")}}).seal(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	elsewhere, err := other.seal(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unsealed, err := (&session{Follower: &Follower{Store: store}}).seal(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, d := range map[string]fsstate.Document{"with another key": forged, "of another home": elsewhere, "without a seal": unsealed, "none": nil} {
+	forged := (&Follower{Store: store, Key: []byte("theirs")}).seal(sealedLaunch, l)
+	unsealed := (&Follower{Store: store}).seal(sealedLaunch, l)
+	elsewhere, other := newSession(t, openStore(t)), s.seal(sealedTextfile, l)
+	elsewhere.Key = s.Key
+	for name, d := range map[string]fsstate.Document{"with another key": forged, "of another home": elsewhere.seal(sealedLaunch, l), "for something else": other, "without a seal": unsealed, "none": nil} {
 		if err := s.outlive(t.Context(), d, time.Millisecond); !errors.Is(err, errUnseen) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -102,7 +89,7 @@ func TestOneCommandRunsAtATimeOverADeathOfRun(t *testing.T) {
 	s.Key = []byte("key")
 	s.look(t.Context(), false)
 	instance, ended := outlived(t)
-	gone, _ := s.seal(launch{Instance: instance, Until: time.Now().Add(time.Hour)})
+	gone := s.seal(sealedLaunch, launch{Instance: instance, Until: time.Now().Add(time.Hour)})
 	first, second := Notice{Schema: noticeSchema, Event: EventGaveUp, Time: time.Now()}, Notice{Schema: noticeSchema, Event: EventParked, Time: time.Now()}
 	s.state.Pending, s.state.Begun, s.state.Launch = []Notice{first, second}, true, gone
 	s.keep()

@@ -70,6 +70,10 @@ func (s *session) open(ctx context.Context, n Notify) bool {
 	if s.state = state; state == nil {
 		return false
 	}
+	var file sealedFile
+	if s.unseal(sealedTextfile, state.Textfile, &file) {
+		s.textfile, s.settled = file.Path, true
+	}
 	if over := make(chan error, 1); state.Begun {
 		s.over = over
 		go func(d fsstate.Document) { over <- s.outlive(ctx, d, n.Timeout) }(state.Launch)
@@ -97,6 +101,9 @@ func (s *session) look(ctx context.Context, begin bool) {
 	for len(s.state.Pending) > 0 && s.over == nil && (now.Sub(s.state.Pending[0].Time) > MaxAge || len(l.config.Notify.Command) == 0) {
 		s.state.settle(Expired)
 		changed = true
+	}
+	if s.relocate(l.config.Textfile) {
+		changed, l.tick = true, true
 	}
 	if changed {
 		s.keep()
@@ -159,14 +166,30 @@ func (s *session) read(h served, n Notify, now time.Time) bool {
 	return events > 0 || skipped > 0
 }
 
+const sealedTextfile = "textfile" // what the seal is for
+
+// sealedFile is the file of metrics that is written.
+type sealedFile struct {
+	Path string `json:"path"`
+}
+
+// relocate removes the file of metrics where another one is to be written, or none, and tells whether it is so. The collector
+// would show it for ever, and two with the same series are an error to it.
+func (s *session) relocate(to string) bool {
+	if s.textfile == to {
+		return false
+	}
+	if s.textfile != "" {
+		s.say("file of metrics not removed", s.textfile, fsstate.RemoveKept(s.textfile))
+	}
+	if s.textfile, s.state.Textfile = to, nil; to != "" {
+		s.state.Textfile = s.seal(sealedTextfile, sealedFile{to})
+	}
+	return true
+}
+
 // write brings the file of metrics up to date: where something has changed, at a tick, and at the stop.
 func (s *session) write(l look, changed, up bool, now time.Time) {
-	if s.textfile != l.config.Textfile {
-		if s.textfile != "" {
-			s.say("file of metrics not removed", s.textfile, fsstate.RemoveKept(s.textfile))
-		}
-		s.textfile, changed, l.tick = l.config.Textfile, true, true
-	}
 	if s.textfile == "" || !changed && !s.settled && !l.tick && up {
 		return
 	}
@@ -188,7 +211,7 @@ func (s *session) begin(ctx context.Context, n Notify) {
 	over, first := make(chan error, 1), s.state.Pending[0]
 	l := launch{Instance: ident.NewInstance(), Until: time.Now().Add(n.Timeout)}
 	s.state.Begun = true
-	s.state.Launch, _ = s.seal(l) // without it, nobody ends what outlives us
+	s.state.Launch = s.seal(sealedLaunch, l)
 	if !s.keep() {
 		s.state.Begun, s.state.Launch = false, nil
 		return

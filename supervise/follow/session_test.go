@@ -140,3 +140,39 @@ func TestADeletedProfileIsForgotten(t *testing.T) {
 		t.Errorf("%v", s.state.Homes)
 	}
 }
+
+// The collector takes two files with the same series for an error.
+func TestTheFileOfMetricsOfAnEarlierRunIsRemovedWhereTheKeyHasChanged(t *testing.T) {
+	t.Parallel()
+	store := openStore(t)
+	s := newSession(t, store)
+	s.Key = []byte("key")
+	s.look(t.Context(), false)
+	first := s.config.Textfile
+	s.close()
+	if _, err := os.Stat(first); err != nil {
+		t.Fatal(err)
+	}
+	forger := newSession(t, store) // it cannot seal what it writes
+	forger.look(t.Context(), false)
+	second := forger.config.Textfile
+	forger.close()
+
+	s = newSession(t, store)
+	s.Key = []byte("key")
+	s.look(t.Context(), false)
+	if _, err := os.Stat(second); err != nil {
+		t.Errorf("what somebody else wrote there is removed: %v", err)
+	}
+	third := s.config.Textfile
+	s.close()
+	s = newSession(t, store)
+	s.Key = []byte("key")
+	s.look(t.Context(), false)
+	if _, err := os.Stat(third); !os.IsNotExist(err) {
+		t.Errorf("the old file stays: %v", err)
+	}
+	if _, err := os.Stat(s.config.Textfile); err != nil {
+		t.Error(err)
+	}
+}

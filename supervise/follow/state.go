@@ -28,6 +28,7 @@ type state struct {
 	Pending    []Notice          `json:"pending,omitempty"`
 	Begun      bool              `json:"begun,omitempty"`
 	Launch     fsstate.Document  `json:"launch,omitempty"`
+	Textfile   fsstate.Document  `json:"textfile,omitempty"`   // that was written last
 	Sent       []time.Time       `json:"sent,omitempty"`       // what the rate remembers
 	Suppressed map[string]uint64 `json:"suppressed,omitempty"` // since the last notice, by event
 	Notices    map[string]uint64 `json:"notices,omitempty"`    // all of them, by "event result"
