@@ -220,6 +220,7 @@ func (l *loop) letGo(h *home) {
 	l.Host.Watch().Remove(h.store.Path(fsstate.Handoffs, ""), l.deliveries.wake)
 	h.desk.Close()
 	l.follower.Load().Leave(h.store)
+	_ = h.store.Discard(fsstate.Run, l.self.Instance+".in") // were the folder put back, the name would be taken
 	_ = errors.Join(h.witness.Close(), h.store.Close())
 	l.profiles = time.Time{}
 	l.wakeUp()

@@ -85,6 +85,25 @@ func TestAProfileThatIsRemovedIsLetGo(t *testing.T) {
 	}
 }
 
+func TestAProfileThatIsPutBackIsServedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "svc")
+	w.run()
+	h, elsewhere := w.appear("work"), filepath.Join(w.Dir, "elsewhere")
+	w.within(soon, "it is served", func() bool { return w.noted(h, "svc", "start") == 1 })
+	w.obeyed(h)
+	if err := os.Rename(h.Path, elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	w.within(soon, "it is stopped", func() bool { return w.noted(h, "svc", "end") == 1 })
+	w.within(soon, "nothing of it is open", func() bool { return !w.holds(h) })
+	if err := os.Rename(elsewhere, h.Path); err != nil {
+		t.Fatal(err)
+	}
+	w.within(soon, "it is served again", func() bool { return w.noted(h, "svc", "start") == 2 })
+	w.obeyed(h)
+}
+
 // obeyed tells that an order to the service of a profile is carried out soon.
 func (w *world) obeyed(h fsstate.Home) {
 	w.t.Helper()
