@@ -9,11 +9,8 @@ import (
 	"hermes-supervisor/supervise/process"
 )
 
-// What a command that has ended may say, beside its own fault.
-var (
-	errCut    = errors.New("was ended by the stop of run")
-	errUnseen = errors.New("run died before its command had ended: it may not have been told")
-)
+// errUnseen is what is known of a command that has outlived its supervisor.
+var errUnseen = errors.New("run died before its command had ended: it may not have been told")
 
 const sealedLaunch = "notice" // what the seal is for
 
@@ -23,8 +20,10 @@ type launch struct {
 	Until    time.Time `json:"until"` // its limit
 }
 
-// outlivedLook is between two looks at a command that is not our child.
-const outlivedLook = time.Second
+const (
+	outlivedLook   = time.Second     // between two looks at a command that is not our child
+	outlivedEnding = 5 * time.Second // for its tree to end
+)
 
 // outlive waits for a command that a supervisor has left which died, so that still one runs at a time, and ends it at its
 // limit, or at an ordered stop. How it ended nobody knows.
@@ -47,9 +46,9 @@ func (s *session) outlive(ctx context.Context, d fsstate.Document, limit time.Du
 		}
 	}
 	if ctx.Err() != nil {
-		why = errCut
+		why = process.ErrErrandCut
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), outlivedEnding)
 	defer cancel()
 	if err := tree.End(ending, process.KillLadder()); err != nil {
 		return errors.Join(why, err)

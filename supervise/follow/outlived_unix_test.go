@@ -13,6 +13,7 @@ import (
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/supervise/process"
 )
 
 // outlived is a command that hangs, as a supervisor that was killed has left it.
@@ -47,7 +48,7 @@ func TestACommandThatOutlivedRunIsEndedAtItsLimit(t *testing.T) {
 	d = s.seal(sealedLaunch, launch{Instance: instance, Until: time.Now().Add(time.Hour)})
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if err := s.outlive(stopped, d, time.Hour); !errors.Is(err, errCut) {
+	if err := s.outlive(stopped, d, time.Hour); !errors.Is(err, process.ErrErrandCut) {
 		t.Errorf("%v", err)
 	}
 	<-ended

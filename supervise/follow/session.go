@@ -10,6 +10,7 @@ import (
 
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
+	"hermes-supervisor/supervise/process"
 )
 
 // session is one run of a follower.
@@ -243,7 +244,7 @@ func (s *session) finish(ctx context.Context) {
 		return
 	}
 	if s.over != nil {
-		if err := <-s.over; !errors.Is(err, errCut) {
+		if err := <-s.over; !errors.Is(err, process.ErrErrandCut) {
 			s.told(err)
 		} else { // the next supervisor tells it
 			s.state.Begun, s.state.Launch = false, nil

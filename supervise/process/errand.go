@@ -30,11 +30,11 @@ const (
 	errandEnding = 5 * time.Second        // for its tree to end
 )
 
-// ErrErrandCut is the error of an errand that took too long, or whose context ended.
-var ErrErrandCut = errors.New("was ended")
+// ErrErrandCut is the error of an errand whose context ended before it.
+var ErrErrandCut = errors.New("was ended by the stop of run")
 
 // Do runs an errand to its end and returns the last of what it printed, when nothing of it is left. The error says in one
-// line how it failed: a *StartError, ErrErrandCut, an Exit other than 0, or what is left of it. It is the only way in which
+// line how it failed: a *StartError, ErrErrandCut, its limit, an Exit other than 0, or what is left of it. It is the only way in which
 // a process that has a Host may run a program and wait for it: os/exec would lose the exit to the Host's reaping.
 func (h *Host) Do(ctx context.Context, e Errand) (said []byte, err error) {
 	output, out, err := os.Pipe()
@@ -46,26 +46,18 @@ func (h *Host) Do(ctx context.Context, e Errand) (said []byte, err error) {
 	if e.Merged {
 		program.Stderr = out
 	}
-	var input *os.File
 	if e.Input != nil {
-		if program.Stdin, input, err = os.Pipe(); err != nil {
+		if program.Stdin, err = inputOf(e.Input); err != nil {
 			return nil, errors.Join(err, out.Close())
 		}
-		defer input.Close() //nolint:errcheck // a pipe: nobody reads it any more
 	}
 	child, err := h.Start(program)
 	_ = out.Close()
-	if input != nil {
+	if program.Stdin != nil {
 		_ = program.Stdin.Close()
 	}
 	if err != nil {
 		return nil, err
-	}
-	if input != nil {
-		go func() { // who does not read must not hold us up: its end, or the limit, ends this
-			_, _ = input.Write(e.Input)
-			_ = input.Close()
-		}()
 	}
 	printed := make(chan []byte, 1)
 	go func() { printed <- lastOf(output) }()
@@ -87,10 +79,14 @@ func (h *Host) await(ctx context.Context, child *Child, e Errand) (err error) {
 		select {
 		case <-child.Done():
 		case <-late.C:
-			err = fmt.Errorf("took longer than %s and %w", e.Limit, ErrErrandCut)
+			err = fmt.Errorf("took longer than %s and was ended", e.Limit)
 		case <-ctx.Done():
-			err = fmt.Errorf("%w by the stop of run", ErrErrandCut)
 			ladder = ladder[len(ladder)-1:] // nobody waits for it any more
+			select {
+			case <-child.Done(): // it has come to its own end
+			default:
+				err = ErrErrandCut
+			}
 		}
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), errandEnding)
@@ -104,6 +100,29 @@ func (h *Host) await(ctx context.Context, child *Child, e Errand) (err error) {
 		return errors.New(exit.String())
 	}
 	return left
+}
+
+// inputWait is far longer than it takes to write what a pipe holds.
+const inputWait = time.Second
+
+// inputOf is a pipe that holds a text when the program starts, which so reads it also where we die at once. What does not fit
+// is written while the program reads; its end, or the limit, ends that.
+func inputOf(text []byte) (*os.File, error) {
+	in, input, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		_, _ = input.Write(text)
+		_ = input.Close()
+	}()
+	select {
+	case <-written:
+	case <-time.After(inputWait):
+	}
+	return in, nil
 }
 
 // lastOf reads to the end and returns the last of it.

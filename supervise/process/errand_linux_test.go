@@ -51,7 +51,7 @@ func init() {
 		daemon := errand("setsid sleep 300 & exec sleep 300")
 		daemon.Instance, daemon.Supervisor, daemon.Limit = "errand-instance", supervisor, 50*time.Millisecond
 		daemon.Env = ChildEnv(os.Environ(), map[string]string{ident.InstanceVar: daemon.Instance})
-		if _, err := s.host.Do(s.ctx, daemon); !errors.Is(err, ErrErrandCut) || err.Error() != "took longer than 50ms and was ended" {
+		if _, err := s.host.Do(s.ctx, daemon); err == nil || err.Error() != "took longer than 50ms and was ended" {
 			return fmt.Errorf("the limit: %w", err)
 		}
 		ctx, cancel := context.WithCancel(s.ctx)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package follow
+package process
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A command that we start and do not outlive reads what it is told, not the end of an empty pipe.
-func TestWhatIsToldIsThereBeforeTheCommandStarts(t *testing.T) {
+// A program that we start and do not outlive reads what it is told, not the end of an empty pipe.
+func TestTheInputOfAnErrandIsThereBeforeItStarts(t *testing.T) {
 	t.Parallel()
 	text := bytes.Repeat([]byte("x"), 4000)
 	in, err := inputOf(text)
