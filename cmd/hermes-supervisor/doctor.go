@@ -92,6 +92,10 @@ func (a *app) patient() doctor.Env {
 	}
 	e.Home, e.HomeErr = a.resolveHome()
 	e.Config, e.Source, e.ConfigErr = a.load(config.Load)
+	e.Run = func() (doctor.Life, error) {
+		l, err := livenessOf(e.Home, e.Now)
+		return doctor.Life{PID: l.pid, Lives: l.lives, Text: l.text, Remedy: l.mend}, err
+	}
 	e.Places = sync.OnceValue(func() []doctor.Place { return a.placesOf(e) })
 	return e
 }

@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"cmd/hermes-supervisor":         {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/wrap", "supervise", "supervise/handoff", "policy/queue", "supervise/service", "supervise/health", "supervise/output", "policy/phase", "supervise/serve", "supervise/turn", "supervise/process", "fsstate", "fsstate/ident", "fsstate/hermes", "policy", "cmd/hermes-supervisor/manager", "cmd/hermes-supervisor/doctor", "supervise/follow", "cmd/hermes-supervisor/watch"},
 	"cmd/hermes-supervisor/agents":  {},
 	"cmd/hermes-supervisor/hooks":   {"cmd/hermes-supervisor/config", "fsstate"},
-	"cmd/hermes-supervisor/doctor":  {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/manager", "supervise/handoff", "supervise/service", "supervise/turn", "fsstate", "fsstate/ident", "policy", "policy/phase", "policy/queue"},
+	"cmd/hermes-supervisor/doctor":  {"cmd/hermes-supervisor/agents", "cmd/hermes-supervisor/config", "cmd/hermes-supervisor/hooks", "cmd/hermes-supervisor/manager", "supervise/handoff", "supervise/service", "supervise/turn", "fsstate", "fsstate/hermes", "fsstate/ident", "policy", "policy/phase", "policy/queue"},
 	"cmd/hermes-supervisor/manager": {"cmd/hermes-supervisor/config", "fsstate"},
 	"cmd/hermes-supervisor/wrap":    {"cmd/hermes-supervisor/config"},
 	"cmd/hermes-supervisor/config":  {"cmd/hermes-supervisor/agents", "fsstate"}, // which names can be file names

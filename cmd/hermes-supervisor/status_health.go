@@ -37,7 +37,8 @@ func (a *app) health(asked string) error {
 	if err != nil {
 		return err
 	}
-	well, text, err := runLives(home, time.Now())
+	run, err := livenessOf(home, time.Now())
+	well, text := run.lives, run.text
 	if well && err == nil && asked == healthReady {
 		well, text, err = a.everythingIsUp(text)
 	}
@@ -57,9 +58,9 @@ func (a *app) health(asked string) error {
 	return err
 }
 
-// runLives tells whether the run of a home lives and its loop turns: its own, or that of the root home, which keeps the
+// livenessOf tells whether the run of a home lives and its loop turns: its own, or that of the root home, which keeps the
 // profiles too. It reads no configuration: what somebody writes there must not end a run that works.
-func runLives(home fsstate.Home, now time.Time) (lives bool, text string, err error) {
+func livenessOf(home fsstate.Home, now time.Time) (liveness, error) {
 	found, err := runIn(home, now)
 	if err == nil && !found.lives && home.Profile != "" {
 		var root liveness
@@ -69,15 +70,18 @@ func runLives(home fsstate.Home, now time.Time) (lives bool, text string, err er
 		}
 	}
 	if err != nil {
-		return false, "", err
+		return liveness{}, err
 	}
-	return found.lives, found.text, nil
+	return found, nil
 }
 
 // liveness is what is known of the run that is named in a home.
 type liveness struct {
 	named, lives bool
+	pid          int
 	text         string
+	// mend is the command for one that is there and does not turn its loop. Killed, it leaves its services to the next.
+	mend string
 }
 
 func runIn(home fsstate.Home, now time.Time) (liveness, error) {
@@ -98,18 +102,19 @@ func runIn(home fsstate.Home, now time.Time) (liveness, error) {
 	}
 	who, age := fmt.Sprintf("run (pid %d)", run.Supervisor.PID), now.Round(0).Sub(run.Beat)
 	found := service.JudgeSupervisor(store, run.Supervisor)
-	l := liveness{named: true}
+	l := liveness{named: true, pid: run.Supervisor.PID}
+	end := fmt.Sprintf("kill -9 %d", l.pid)
 	switch {
 	case found.Verdict == ident.Dead:
 		l.text = fmt.Sprintf("%s is gone: %s", who, found.Why)
 	case ident.Stopped(run.Supervisor):
-		l.text = who + " is stopped by a signal; SIGCONT lets it go on"
+		l.text, l.mend = who+" is stopped by a signal; SIGCONT lets it go on", fmt.Sprintf("kill -CONT %d", l.pid)
 	case run.Beat.IsZero():
-		l.text = who + " gives no sign of life"
+		l.text, l.mend = who+" gives no sign of life", end
 	case age > supervise.MaxBeatAge:
-		l.text = fmt.Sprintf("%s has not turned its loop for %s", who, span(age))
+		l.text, l.mend = fmt.Sprintf("%s has not turned its loop for %s", who, span(age)), end
 	case age < -supervise.MaxBeatAge:
-		l.text = fmt.Sprintf("%s last turned its loop in the future, in %s: the clock was set back", who, span(-age))
+		l.text, l.mend = fmt.Sprintf("%s last turned its loop in the future, in %s: the clock was set back", who, span(-age)), "sudo timedatectl set-ntp true"
 	default:
 		l.lives, l.text = true, fmt.Sprintf("%s turned its loop %s ago", who, span(max(age, 0)))
 	}

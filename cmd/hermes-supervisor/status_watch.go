@@ -90,14 +90,15 @@ func (w *watcher) read() (watch.State, bool, error) {
 	w.mu.Lock()
 	w.last = now
 	w.mu.Unlock()
-	lives, note, err := runLives(w.home, time.Now())
+	run, err := livenessOf(w.home, time.Now())
+	note := run.text
 	if err != nil {
 		note = oneLine(err)
-	} else if before, _, cut := strings.Cut(note, " turned its loop"); lives && cut {
+	} else if before, _, cut := strings.Cut(note, " turned its loop"); run.lives && cut {
 		note = before // its heartbeat is of no interest while it is in time
 	}
 	return watch.State{
-		Title: "hermes-supervisor  " + w.home.Path, Note: note, Bad: !lives, Summary: now.summary(),
+		Title: "hermes-supervisor  " + w.home.Path, Note: note, Bad: !run.lives, Summary: now.summary(),
 		Tables: []watch.Table{now.serviceTable(), now.turnTable(), now.handoffTable()},
 		Events: w.events(),
 	}, true, nil

@@ -115,6 +115,10 @@ var plants = []plant{
 		"others may write the home", func(w *world) { w.must(os.Chmod(w.home, 0o770)) },
 		"home", doctor.Warning, "$DIR/user/.hermes may be written by others (mode 0770), who could put another supervisor/ in it", "chmod go-w $DIR/user/.hermes", true,
 	},
+	{"the home is a link into nothing", func(w *world) {
+		w.flag = w.path("user/linked")
+		w.must(os.Symlink("disk", w.flag))
+	}, "home", doctor.Problem, "$DIR/user/linked is a link to $DIR/user/disk, which is not there (is its disk mounted?)", "mkdir -p -m 700 -- $DIR/user/disk", true},
 	{
 		"the profile is gone", func(w *world) { w.flag = filepath.Join(w.home, "profiles", "work") },
 		"home", doctor.Problem, "home $DIR/user/.hermes/profiles/work: profile work does not exist: stat $DIR/user/.hermes/profiles/work: no such file or directory", "hermes profile use default", false,
@@ -297,6 +301,27 @@ var plants = []plant{
 		}
 	}, "supervisor", doctor.Problem, "two supervisors have services of this home: pid $PID and pid $PID", "kill $PID", false},
 
+	{"run is stopped by a signal", func(w *world) {
+		w.change = func(e *doctor.Env) {
+			e.Run = func() (doctor.Life, error) {
+				return doctor.Life{PID: 77, Text: "run (pid 77) is stopped by a signal", Remedy: "kill -CONT 77"}, nil
+			}
+		}
+	}, "supervisor", doctor.Problem, "run (pid 77) is stopped by a signal", "kill -CONT 77", false},
+	{"a file that names no run", func(w *world) {
+		w.writeAt(w.state("supervisor.json"), "{")
+		w.change = func(e *doctor.Env) {
+			e.Run = func() (doctor.Life, error) { _, err := w.store.Supervisor(); return doctor.Life{}, err }
+		}
+	}, "supervisor", doctor.Problem, "read $DIR/user/.hermes/supervisor/supervisor.json: document is not JSON: EOF", "mv -- $DIR/user/.hermes/supervisor/supervisor.json $DIR/user/.hermes/supervisor/supervisor.json.old", false},
+
+	{"a unit whose program is gone", func(w *world) {
+		w.lingering()
+		w.unit("hermes-supervisor.service", time.Hour)
+		text, err := os.ReadFile(w.path("units/hermes-supervisor.service"))
+		w.must(err)
+		w.write("units/hermes-supervisor.service", strings.Replace(string(text), "ExecStart=/bin/sh", "ExecStart=/opt/gone/hermes-supervisor", 1))
+	}, "manager", doctor.Problem, "$DIR/units/hermes-supervisor.service runs /opt/gone/hermes-supervisor, which is gone", "hermes-supervisor install systemd --user", false},
 	{"Hermes's own unit beside ours", func(w *world) {
 		w.lingering()
 		w.unit("hermes-supervisor.service", time.Hour)
@@ -316,6 +341,18 @@ var plants = []plant{
 		w.unit("hermes-supervisor.service", 10*time.Second)
 	}, "manager", doctor.Problem, "$DIR/units/hermes-supervisor.service gives an ordered stop 10s, and it may take " + manager.StopBudget(config.Config{}).Total().String() + ": run would be killed in the middle of it", "hermes-supervisor install systemd --user", false},
 
+	{"a service's folder is not there", func(w *world) {
+		w.writeAt(w.toml, "[[service]]\nname = \"web\"\nautostart = false\ncommand = [\"/bin/true\"]\ncwd = \""+w.path("work")+"\"\n")
+		w.running()
+	}, "services", doctor.Problem, "service web: its cwd $DIR/work is not there", "mkdir -p -- $DIR/work", true},
+	{
+		"nobody is told", func(w *world) { w.writeAt(w.toml, "[notify]\ncommand = [\"/no/such/notify\"]\n") },
+		"services", doctor.Problem, "notify: its program /no/such/notify is not found", "${EDITOR:-vi} $DIR/user/.config/hermes-supervisor/hermes.toml", false,
+	},
+	{
+		"what is counted goes nowhere", func(w *world) { w.writeAt(w.toml, "[metrics]\ntextfile = \""+w.path("exporter/hermes.prom")+"\"\n") },
+		"services", doctor.Problem, "metrics: the folder of textfile, $DIR/exporter, is not there", "mkdir -p -- $DIR/exporter", true,
+	},
 	{"a parked service", func(w *world) {
 		w.service("gateway", phase.State{Phase: phase.Parked, Up: true, Reason: phase.ReasonParked, Last: &phase.Exit{Code: 78, Reason: "no token"}}, ident.Ident{})
 	}, "services", doctor.Problem, "service gateway is parked: its exit status asked not to be started again (no token)", "hermes-supervisor start gateway", false},
@@ -339,6 +376,10 @@ var plants = []plant{
 	{
 		"a turn that does not verify", func(w *world) { w.turn("a", func(t *fsstate.Turn) { t.Verified = false }) },
 		"records", doctor.Problem, "turn a does not verify: another key sealed it, or somebody changed it", "hermes-supervisor turn clear a", false,
+	},
+	{
+		"Hermes's own file is broken", func(w *world) { w.writeAt(filepath.Join(w.home, "desktop", "interrupted_turns.json"), "{") },
+		"records", doctor.Problem, "read $DIR/user/.hermes/desktop/interrupted_turns.json: unexpected end of JSON input: no turn of Hermes's is seen", "mv -- $DIR/user/.hermes/desktop/interrupted_turns.json $DIR/user/.hermes/desktop/interrupted_turns.json.old", true,
 	},
 	{
 		"a broken turn", func(w *world) { w.writeAt(w.state("turns/a.json"), "{") },
@@ -388,10 +429,17 @@ func (w *world) hooks(agent, program string) {
 	}
 }
 
+// running has a run turn its loop.
+func (w *world) running() {
+	w.change = func(e *doctor.Env) {
+		e.Run = func() (doctor.Life, error) { return doctor.Life{PID: 77, Lives: true}, nil }
+	}
+}
+
 func (w *world) lingering() { w.write("linger/ada", "") }
 
 func (w *world) unit(name string, stop time.Duration) {
-	job := manager.Job{Program: "/usr/bin/hermes-supervisor", Home: w.home, Budget: manager.Budget{Services: stop}}
+	job := manager.Job{Program: "/bin/sh", Home: w.home, Budget: manager.Budget{Services: stop}}
 	w.write("units/"+name, manager.SystemdUnit(job, false))
 }
 

@@ -51,6 +51,8 @@ type Env struct {
 	Space      func(path string) (Space, error)
 	Writable   func(path string) error // whether this process may write in a folder
 
+	// Run is how the run of the home stands, as a probe is told.
+	Run func() (Life, error)
 	// Places are the homes: that one and, where it is the root, its profiles. Called once, by whoever comes first.
 	Places func() []Place
 	// Target is where the hooks of an agent go, as `hooks` has it.
@@ -64,6 +66,14 @@ type Place struct {
 	Err   error          // why it could not be opened
 	Room  *turn.Room
 	Queue *handoff.Queue
+}
+
+// Life is how a run stands that has named itself.
+type Life struct {
+	PID    int
+	Lives  bool
+	Text   string
+	Remedy string // "" where it lives, or is gone
 }
 
 // Space is what is free where a path lies.

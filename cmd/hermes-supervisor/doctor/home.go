@@ -44,6 +44,12 @@ func lookAtHome(_ context.Context, e Env) []Finding {
 // absentHome is a home that nobody has used: the first turn makes it, but not the folders above it.
 func (e Env) absentHome() []Finding {
 	path := e.Home.Path
+	if to, err := os.Readlink(path); err == nil {
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		return []Finding{problem(fmt.Sprintf("%s is a link to %s, which is not there (is its disk mounted?)", path, to), sh("mkdir", "-p", "-m", "700", "--", to))}
+	}
 	above := filepath.Dir(path)
 	if _, err := os.Stat(above); err != nil {
 		return []Finding{problem(fmt.Sprintf("%s does not exist, and neither does %s (is its disk mounted?): a first turn would be refused", path, above), sh("mkdir", "-p", "-m", "700", path))}

@@ -2,7 +2,11 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +73,10 @@ func (e Env) unit(u manager.Unit) []Finding {
 			found = append(found, warning(u.Name+" ends with your last logout: your user manager does not linger", sh("loginctl", "enable-linger", e.User)))
 		}
 	}
+	plain := filepath.IsAbs(u.Program) && !strings.Contains(u.Program, "%") // no specifier of systemd's
+	if _, err := os.Stat(u.Program); plain && errors.Is(err, fs.ErrNotExist) {
+		found = append(found, problem(fmt.Sprintf("%s runs %s, which is gone", u.Path, u.Program), e.installAgain(u)))
+	}
 	stop, need := u.Stop, manager.StopBudget(e.Config).Total()
 	switch {
 	case stop == 0 && u.Manager == manager.Systemd:
@@ -79,17 +87,22 @@ func (e Env) unit(u manager.Unit) []Finding {
 		return found
 	}
 	if u.Own && e.ConfigErr == nil && stop < need {
-		install := []string{"install", u.Manager}
-		if u.Manager == manager.Systemd {
-			install = append(install, "--"+u.Scope)
-		}
-		line := e.call(install...)
-		if u.Scope == manager.System {
-			line = "sudo " + line
-		}
-		found = append(found, problem(fmt.Sprintf("%s gives an ordered stop %s, and it may take %s: run would be killed in the middle of it", u.Path, stop, need), line))
+		found = append(found, problem(fmt.Sprintf("%s gives an ordered stop %s, and it may take %s: run would be killed in the middle of it", u.Path, stop, need), e.installAgain(u)))
 	}
 	return found
+}
+
+// installAgain is the command that renews a unit of ours.
+func (e Env) installAgain(u manager.Unit) string {
+	install := []string{"install", u.Manager}
+	if u.Manager == manager.Systemd {
+		install = append(install, "--"+u.Scope)
+	}
+	line := e.call(install...)
+	if u.Scope == manager.System {
+		line = "sudo " + line
+	}
+	return line
 }
 
 // runsGateway tells whether a service is Hermes's gateway.

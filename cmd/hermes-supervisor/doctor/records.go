@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"hermes-supervisor/fsstate"
+	"hermes-supervisor/fsstate/hermes"
 )
 
 // lookAtRecords: documents that cannot be read, and those whose seal does not hold.
@@ -13,6 +14,11 @@ func lookAtRecords(_ context.Context, e Env) []Finding {
 	sealKey := e.key()
 	var found []Finding
 	records := 0
+	for _, p := range e.Places() {
+		if _, err := hermes.ReadMarkers(p.Home.Path); err != nil { // Hermes itself takes that for none, too
+			found = append(found, problem(e.at(p)+err.Error()+": no turn of Hermes's is seen", aside(hermes.MarkersPath(p.Home.Path))))
+		}
+	}
 	for _, p := range e.used() {
 		turns, bad := fsstate.TurnFiles{Store: p.Store, Key: sealKey}.All(fsstate.Turns)
 		for _, err := range bad {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ func lookAtServices(_ context.Context, e Env) []Finding {
 			found = append(found, e.missingProgram("service "+s.Name, program, err))
 		}
 	}
+	found = append(found, e.foldersOfServices()...)
+	found = append(found, e.notices()...)
 	for _, name := range slices.Sorted(maps.Keys(e.Config.Handoff.Platforms)) {
 		p := e.Config.Handoff.Platforms[name]
 		if len(p.Command) == 0 {
@@ -45,6 +48,39 @@ func lookAtServices(_ context.Context, e Env) []Finding {
 		}
 	}
 	return orOK(bounded(found), "%s configured, %s on record", count(len(e.Config.Services), "service"), count(records, "service"))
+}
+
+// foldersOfServices are those in which services are to run and which are not there: they would be tried for ever.
+func (e Env) foldersOfServices() (found []Finding) {
+	for _, s := range e.Config.Services {
+		if strings.Contains(s.Cwd, "{{") {
+			continue // it is a home's
+		}
+		if _, err := os.Stat(s.Cwd); errors.Is(err, fs.ErrNotExist) {
+			found = append(found, problem(fmt.Sprintf("service %s: its cwd %s is not there", s.Name, s.Cwd), sh("mkdir", "-p", "--", s.Cwd)))
+		}
+	}
+	return found
+}
+
+// notices are what [notify] and [metrics] count on; without it nobody is told, and what is missing is in run's log alone.
+func (e Env) notices() (found []Finding) {
+	if command := e.Config.Notify.Command; len(command) > 0 {
+		if _, err := e.LookPath(command[0]); err != nil {
+			found = append(found, e.missingProgram("notify", command[0], err))
+		}
+	}
+	if file := e.Config.Metrics.Textfile; file != "" {
+		folder := filepath.Dir(file)
+		err := e.Writable(folder)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			found = append(found, problem(fmt.Sprintf("metrics: the folder of textfile, %s, is not there", folder), sh("mkdir", "-p", "--", folder)))
+		case err != nil:
+			found = append(found, problem(fmt.Sprintf("metrics: the folder of textfile, %s, cannot be written: %v", folder, err), edit(e.Source.Path)))
+		}
+	}
+	return found
 }
 
 func (e Env) missingProgram(what, program string, err error) Finding {

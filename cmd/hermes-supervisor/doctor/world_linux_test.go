@@ -172,6 +172,7 @@ func (w *world) env() doctor.Env {
 			Command: []string{"/usr/bin/hermes-supervisor", "hook", name},
 		}, nil
 	}
+	e.Run = func() (doctor.Life, error) { return doctor.Life{Text: "run is down"}, nil }
 	if w.change != nil {
 		w.change(&e)
 	}

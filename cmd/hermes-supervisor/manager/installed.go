@@ -19,6 +19,7 @@ type Unit struct {
 	Scope   string // User or System
 	Name    string // as its manager names it
 	Path    string // its file
+	Program string // what it starts, "" where that could not be read
 	Home    string // the HERMES_HOME that it runs, "" where that could not be read
 	Own     bool   // Home is the one that was asked for, or could not be read: else it is its root, or a profile of it
 	// Stop is how long its manager waits for an ordered stop (TimeoutStopSec with its drop-ins, ExitTimeOut): 0 where it
@@ -46,6 +47,9 @@ func Installed(roots Roots, home fsstate.Home) ([]Unit, error) {
 		}
 		u := Unit{Manager: f.manager, Scope: f.scope, Name: f.name, Path: f.path, Text: f.text}
 		argv, set, known := f.command(roots.UserHome)
+		if len(argv) > 0 {
+			u.Program = argv[0]
+		}
 		if u.Home = flagOf(argv, "--home"); u.Home == "" && known {
 			u.Home = set
 		}
