@@ -190,7 +190,7 @@ func exitsAsWritten(path string) []exit {
 			{exitFailed, ""},
 			{exitUsage, "the command line is wrong, or there is nothing to run"},
 			{exitState, ""},
-			{exitBusy, "another run has this home"},
+			{exitBusy, "another run has these services"},
 			{exitConfiguration, ""},
 			{exitOwn, "the code of the command line after --, where that ended by itself (128+n: by signal n)"},
 		}

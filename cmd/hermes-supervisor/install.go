@@ -51,8 +51,8 @@ comes out as 0 (run --final-exit 0). In a user's gui domain it waits at most 60 
 that were not stopped by then live on, and the next run takes them over.`,
 			"  hermes-supervisor install launchd\n  hermes-supervisor install launchd --print"),
 		a.installOne(manager.WindowsTask, "Keep run up by Windows's Task Scheduler, from your logon on",
-			`Writes the task beside hermes.toml and has schtasks make it: started at your logon, tried again each minute where it failed,
-without a time limit, and never twice. Its console window may be closed, which is an ordered stop.`,
+			`Writes the task beside hermes.toml and has schtasks make it: started at your logon, tried again each minute where it failed
+(255 times, the most there is), without a time limit, and never twice. Its console window may be closed, which is an ordered stop.`,
 			"  hermes-supervisor install windows-task\n  hermes-supervisor install windows-task --print"),
 	)
 	return cmd

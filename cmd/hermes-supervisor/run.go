@@ -71,7 +71,7 @@ a program after -- prints comes as fast as its reader takes it; a stop waits a s
 rest is in the program's log.`,
 		Example: `  hermes-supervisor run
   hermes-supervisor run --preset hermes-gateway
-  hermes-supervisor run -- hermes gateway run
+  hermes-supervisor run -- my-server --port 8080
   hermes-supervisor --json run --with-parent`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
