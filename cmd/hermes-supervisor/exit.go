@@ -53,6 +53,7 @@ func exitCode(err error) (code int, try string) {
 		noPlace   *config.UnknownPlatformError
 		refused   *handoff.RefusedError
 		waited    *waitError
+		ended     *turn.EndedError
 		start     *process.StartError
 		corrupt   *fsstate.CorruptError
 		version   *fsstate.VersionError
@@ -83,6 +84,8 @@ func exitCode(err error) (code int, try string) {
 		return exitConfiguration, ""
 	case errors.As(err, &waited):
 		return exitWaitRanOut, ""
+	case errors.As(err, &ended):
+		return exitFailed, resuming(ended.Turn.Session, ended.Turn.Agent)
 	case errors.Is(err, turn.ErrNoTurn):
 		return exitFailed, "turn list"
 	case errors.Is(err, handoff.ErrNone):

@@ -151,15 +151,20 @@ func word(s string) string {
 // remedy is what would change a decision about a turn, with the session's own key in the commands that it names. agent is
 // what the turn's record names: without one, who resumes the turn has to.
 func remedy(r policy.Reason, session, agent string) string {
-	text := r.Remedy()
-	if agent == "" {
-		with := "-- …"
-		if name := wrapperOf(session); name != "" {
-			with = "--agent " + name
-		}
-		text = strings.ReplaceAll(text, "`turn resume KEY`", "`turn resume KEY "+with+"`")
-	}
+	text := strings.ReplaceAll(r.Remedy(), "`turn resume KEY`", "`"+resuming(session, agent)+"`")
 	return strings.ReplaceAll(text, "KEY", word(session))
+}
+
+// resuming is the command that goes on with a session's turn, as far as its record tells.
+func resuming(session, agent string) string {
+	line := "turn resume " + word(session)
+	if agent != "" {
+		return line
+	}
+	if name := wrapperOf(session); name != "" {
+		return line + " --agent " + name
+	}
+	return line + " -- …"
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -23,6 +23,26 @@ func (e *BusyError) Error() string { return fmt.Sprintf("session %q is busy: %s"
 // ErrNoTurn is returned where a session has no open turn.
 var ErrNoTurn = errors.New("no open turn")
 
+// EndedError is ErrNoTurn where the session's last turn was given up, cleared or replaced, and can be brought back.
+type EndedError struct {
+	Turn *fsstate.Turn // as it lies in ended/
+}
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("session %q: %v; its last one is in ended/ since %s: %s",
+		e.Turn.Session, ErrNoTurn, e.Turn.Ended.At.Local().Format(time.DateTime), policy.Reason(e.Turn.Ended.Reason).Text())
+}
+
+func (e *EndedError) Unwrap() error { return ErrNoTurn }
+
+// noTurn is the error of a session without an open turn.
+func (r *Room) noTurn(session string) error {
+	if t, _ := r.lastEnded(session); t != nil {
+		return &EndedError{Turn: t}
+	}
+	return fmt.Errorf("session %q: %w", session, ErrNoTurn)
+}
+
 // clearGrace is how long a live owner's agent may take to go when its marker is cleared by force.
 const clearGrace = 10 * time.Second
 
@@ -81,7 +101,7 @@ func (r *Room) clearLocked(ctx context.Context, session string, force bool) (Cle
 	}
 	t := st.turn
 	if t == nil {
-		return Cleared{}, st, fmt.Errorf("session %q: %w", session, ErrNoTurn)
+		return Cleared{}, st, r.noTurn(session)
 	}
 	ownWork := !t.Reported() && st.owner.Verdict == ident.Alive
 	switch {

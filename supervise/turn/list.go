@@ -3,7 +3,6 @@ package turn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"runtime"
@@ -95,7 +94,7 @@ func (r *Room) Show(key string) (View, error) {
 	t, err := r.files().Get(session)
 	if errors.Is(err, fs.ErrNotExist) {
 		if t = s.hermesTurn(session); t == nil {
-			return View{}, fmt.Errorf("session %q: %w", session, ErrNoTurn)
+			return View{}, r.noTurn(session)
 		}
 	} else if err != nil {
 		return View{}, err

@@ -73,13 +73,7 @@ func (r *Room) Resumed(key string) (*fsstate.Turn, error) {
 
 // newestEnded is the newest turn of a session in ended/, whether it verifies or not.
 func (r *Room) newestEnded(session string) (*fsstate.Turn, error) {
-	ended, bad := r.files().All(fsstate.Ended)
-	var newest *fsstate.Turn
-	for _, t := range ended {
-		if t.Session == session && t.Ended != nil && (newest == nil || t.StartedAt.After(newest.StartedAt)) {
-			newest = t
-		}
-	}
+	newest, bad := r.lastEnded(session)
 	if newest != nil {
 		return newest, nil
 	}
@@ -87,6 +81,17 @@ func (r *Room) newestEnded(session string) (*fsstate.Turn, error) {
 		r.log().Warn("record in ended/ cannot be read", "error", err.Error())
 	}
 	return nil, fmt.Errorf("session %q: %w, and none in ended/", session, ErrNoTurn)
+}
+
+// lastEnded is that turn, or nil and what could not be read.
+func (r *Room) lastEnded(session string) (newest *fsstate.Turn, bad []error) {
+	ended, bad := r.files().All(fsstate.Ended)
+	for _, t := range ended {
+		if t.Session == session && t.Ended != nil && (newest == nil || t.StartedAt.After(newest.StartedAt)) {
+			newest = t
+		}
+	}
+	return newest, bad
 }
 
 // restore takes a turn out of ended/ for an admission, under the session's lock: in memory only, as a dead turn with a
