@@ -21,3 +21,26 @@ func Backoff(s Settings, attempt int) time.Duration {
 	}
 	return wait
 }
+
+// The first wait after a provider's limit doubles with each further one, but so
+// often at most; and so many are no attempts.
+const (
+	rateLimitWait = time.Minute
+	maxDoublings  = 5
+	maxDeferrals  = 10
+)
+
+// RateLimited returns how long a turn waits that a provider's limit has stopped
+// this often before; 0 where the limit counts as any crash by now.
+func RateLimited(before int) time.Duration {
+	if before >= maxDeferrals {
+		return 0
+	}
+	return rateLimitWait << min(max(before, 0), maxDoublings)
+}
+
+// LongestWait returns the longest wait that is ever ordered. What lies beyond it
+// was written under another clock.
+func LongestWait(s Settings) time.Duration {
+	return max(rateLimitWait<<maxDoublings, s.Backoff, s.MaxBackoff)
+}

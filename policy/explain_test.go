@@ -53,7 +53,7 @@ func TestExplainShowsEveryFactAndTheRuleThatDecided(t *testing.T) {
 		f.Source = "cron"
 		f.Keeper, f.Owner, f.OwnerWhy = LifeUnknown, LifeAlive, "witness is held"
 		f.Settings.Enabled, f.AutoContinue, f.Verified, f.AgentKnown = false, false, false, false
-		f.LastProof = noon.Add(-time.Hour)
+		f.Settings.Freshness = 0 // else what rests is fresh
 		f.Attempts = 5
 		f.RetryAt = noon.Add(3 * time.Second)
 		f.EndUnobserved = true

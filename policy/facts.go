@@ -133,6 +133,15 @@ func (f *Facts) phase() string {
 // not buy extra runs.
 func (f *Facts) attempts() int { return max(f.Attempts, 0) }
 
+// retryAt is the end of the wait in force. One that is longer after the last
+// proof of life than any that is ever ordered ends where that would.
+func (f *Facts) retryAt() time.Time {
+	if latest := f.LastProof.Add(LongestWait(f.Settings)); !f.LastProof.IsZero() && f.RetryAt.After(latest) {
+		return latest
+	}
+	return f.RetryAt
+}
+
 // paused: a pause with an end is over when the end has come, whoever forgot to
 // take the flag away.
 func (f *Facts) paused() bool {

@@ -48,11 +48,23 @@ func Fresh(now, proof time.Time, window time.Duration) Freshness {
 
 // Proof returns the time from which the turn's age counts: the last proof of
 // life, or for a turn that an ordered shutdown left behind the boot after it,
-// so that a night switched off does not cost the work. The later one counts: a
+// so that a night switched off does not cost the work, or the end of a wait
+// that was ordered: the turn was to rest so long. The latest one counts: a
 // machine whose clock starts in the past must not make the turn older.
 func Proof(f Facts) time.Time {
-	if f.Drained && f.OtherBoot && f.BootedAt.After(f.LastProof) {
-		return f.BootedAt
+	proof := f.LastProof
+	if f.Drained && f.OtherBoot && f.BootedAt.After(proof) {
+		proof = f.BootedAt
 	}
-	return f.LastProof
+	if proof.IsZero() {
+		return proof
+	}
+	rested := f.retryAt().Round(0)
+	if now := f.now(); rested.After(now) { // it rests still
+		rested = now
+	}
+	if rested.After(proof) {
+		return rested
+	}
+	return proof
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 func TestFresh(t *testing.T) {
@@ -75,4 +77,52 @@ func TestProofOfADrainedTurnStartsAgainAtTheNextBoot(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A wait that was ordered, by a provider's limit or a back-off, is no age: it may be longer than the window, and its keeper
+// may die in it.
+func TestATurnThatWaitsByOrderDoesNotAgeMeanwhile(t *testing.T) {
+	t.Parallel()
+	window := Defaults().Freshness
+	for _, tt := range []struct {
+		name     string
+		last, at time.Duration // after noon: the last proof of life, and the end of the wait
+		now      time.Duration
+		want     Action
+		until    time.Duration
+	}{
+		{"it waits", 0, 32 * time.Minute, 20 * time.Minute, Wait, 32 * time.Minute},
+		{"the wait is over", 0, 32 * time.Minute, 32 * time.Minute, Continue, 0},
+		{"over for long", 0, 32 * time.Minute, 32*time.Minute + window + 1, End, 0},
+		{"it was over before the last proof", 0, -time.Hour, window + 1, End, 0},
+		{"under another clock", 0, 24 * 365 * time.Hour, 20 * time.Minute, Wait, 32 * time.Minute},
+		{"under another clock, and over", 0, 24 * 365 * time.Hour, 33 * time.Minute, Continue, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := Decide(cut(func(f *Facts) { f.LastProof, f.RetryAt, f.Now = noon.Add(tt.last), noon.Add(tt.at), noon.Add(tt.now) }))
+			if d.Action != tt.want || d.Action == Wait && !d.At.Equal(noon.Add(tt.until)) {
+				t.Errorf("%s at %s", d.Action, d.At)
+			}
+		})
+	}
+}
+
+// Who is told of a next try waits for it.
+func TestTheNextTryThatIsShownIsMade(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := cut(func(f *Facts) {
+			f.Settings.Freshness = time.Duration(rapid.Int64Range(1, int64(2*time.Hour)).Draw(t, "window"))
+			f.Attempts, f.LastProof = rapid.IntRange(-2, 4).Draw(t, "attempts"), drawTime(t, "last proof")
+			f.RetryAt = rapid.SampledFrom([]time.Time{noon.Add(1), noon.Add(20 * time.Minute), noon.AddDate(9, 0, 0)}).Draw(t, "retry at")
+		})
+		w, waits := Waits(f)
+		if !waits {
+			return
+		}
+		if f.Now = w.At; Decide(f).Action != Continue {
+			t.Fatalf("%s is promised, then %+v", w.At, Decide(f))
+		}
+	})
 }

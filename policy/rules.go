@@ -103,7 +103,7 @@ var rules = []rule{
 		name: "no back-off is in force",
 		fact: retryFact,
 		speak: func(f *Facts) (Decision, bool) {
-			return Decision{Action: Wait, Reason: f.waitReason(), Attempt: f.attempts() + 1, At: f.RetryAt}, f.RetryAt.After(f.now())
+			return Decision{Action: Wait, Reason: f.waitReason(), Attempt: f.attempts() + 1, At: f.retryAt()}, f.retryAt().After(f.now())
 		},
 	},
 	{

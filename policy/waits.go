@@ -16,7 +16,7 @@ type Waiting struct {
 // one, and for what. Where no keeper lives nobody carries the order out but who
 // decides as Decide does: then it waits only if that says so.
 func Waits(f Facts) (Waiting, bool) {
-	w := Waiting{Cause: f.Cause, Attempt: f.attempts() + 1, At: f.RetryAt}
+	w := Waiting{Cause: f.Cause, Attempt: f.attempts() + 1, At: f.retryAt()}
 	switch {
 	case f.phase() == PhaseConcluded || f.stopAsked():
 		return Waiting{}, false
@@ -24,7 +24,7 @@ func Waits(f Facts) (Waiting, bool) {
 		d := Decide(f)
 		w.Reason = d.Reason
 		return w, d.Action == Wait
-	case f.RetryAt.After(f.now()):
+	case w.At.After(f.now()):
 		w.Reason = f.waitReason()
 	case f.Stalled && f.Owner != LifeDead:
 		w.Reason, w.Cause, w.At = ReasonStalled, ReasonStalled, time.Time{}

@@ -128,8 +128,14 @@ func freshFact(f *Facts) string {
 	switch Fresh(f.Now, proof, f.Settings.Freshness) {
 	case StillFresh, Stale:
 		from := "last proof of life "
-		if !proof.Equal(f.LastProof) {
+		switch {
+		case proof.Equal(f.LastProof):
+		case proof.Equal(f.BootedAt):
 			from = "drained, this boot began "
+		case f.retryAt().After(f.now()):
+			return "rests until the next try, window " + window
+		default:
+			from = "the next try was due "
 		}
 		return from + f.now().Sub(proof).Round(time.Second).String() + " ago, window " + window
 	case Future:
@@ -144,7 +150,7 @@ func attemptsFact(f *Facts) string {
 }
 
 func retryFact(f *Facts) string {
-	if wait := f.RetryAt.Sub(f.now()); wait > 0 {
+	if wait := f.retryAt().Sub(f.now()); wait > 0 {
 		return "next try in " + wait.Round(time.Millisecond).String()
 	}
 	return "none in force"

@@ -12,13 +12,6 @@ import (
 	"hermes-supervisor/supervise/process"
 )
 
-// rateLimitWait is the first wait after a provider's limit; it doubles with each, but so often at most.
-const (
-	rateLimitWait = time.Minute
-	maxDoublings  = 5
-	maxDeferrals  = 10
-)
-
 // crashed follows a death that concludes nothing: what is left of the tree is ended, then policy decides.
 func (j *job) crashed(ctx context.Context, e ending, class policy.Exit, reason policy.Reason) (*Outcome, error) {
 	fault.At("crash.end-tree")
@@ -41,9 +34,10 @@ func (j *job) crashed(ctx context.Context, e ending, class policy.Exit, reason p
 			t.Crash = crashOf(e, reason)
 			j.Room.note(t, "crashed", fsstate.PhaseRunning, string(reason), &e.Code)
 			n := next{by: j.by}
-			if class == policy.ExitRateLimited && t.Deferrals < maxDeferrals {
-				n.limited = rateLimitWait << min(t.Deferrals, maxDoublings)
-				t.Deferrals++ // policy takes it off the attempts: a provider's limit is no crash
+			if class == policy.ExitRateLimited {
+				if n.limited = policy.RateLimited(t.Deferrals); n.limited > 0 {
+					t.Deferrals++ // policy takes it off the attempts: a provider's limit is no crash
+				}
 			}
 			out, err = j.goOn(ctx, t, n)
 			return err
@@ -193,8 +187,7 @@ func (j *job) backOff(ctx context.Context) (*Outcome, error) {
 // untilNext is how long the next try of a turn has to wait, by the wall clock. A time beyond the longest wait that is ever
 // ordered was written under another clock.
 func untilNext(t *fsstate.Turn, s policy.Settings, now time.Time) time.Duration {
-	longest := max(rateLimitWait<<maxDoublings, s.Backoff, s.MaxBackoff)
-	return min(max(t.RetryAt.Round(0).Sub(now.Round(0)), 0), longest)
+	return min(max(t.RetryAt.Round(0).Sub(now.Round(0)), 0), policy.LongestWait(s))
 }
 
 // leaveDrained ends this keeper's part without ending the turn: a shutdown is not an interrupt.
