@@ -102,6 +102,7 @@ type overview struct {
 	counts   handoffCounts
 	bad      []error // what could not be read
 	closed   bool    // among that a home's whole state: what is not shown may be there
+	running  bool    // a run is at work here, be it without any service
 }
 
 // look reads the services of the home in force and of the profiles below it; with work also their open turns and
@@ -119,6 +120,9 @@ func (a *app) look(work bool) (overview, error) {
 	key, err := loadKey(source.Dir)
 	if err != nil {
 		return now, err
+	}
+	if run, err := livenessOf(root, time.Now()); err == nil { // else its services tell
+		now.running = run.there
 	}
 	resolved, _, unresolved := a.load(config.Load)
 	for _, home := range homesBelow(root) {

@@ -77,9 +77,11 @@ func livenessOf(home fsstate.Home, now time.Time) (liveness, error) {
 
 // liveness is what is known of the run that is named in a home.
 type liveness struct {
-	named, lives bool
-	pid          int
-	text         string
+	named bool
+	there bool // its process is not gone
+	lives bool // and its loop turns
+	pid   int
+	text  string
 	// mend is the command for one that is there and does not turn its loop. Killed, it leaves its services to the next.
 	mend string
 }
@@ -102,7 +104,7 @@ func runIn(home fsstate.Home, now time.Time) (liveness, error) {
 	}
 	who, age := fmt.Sprintf("run (pid %d)", run.Supervisor.PID), now.Round(0).Sub(run.Beat)
 	found := service.JudgeSupervisor(store, run.Supervisor)
-	l := liveness{named: true, pid: run.Supervisor.PID}
+	l := liveness{named: true, there: found.Verdict != ident.Dead, pid: run.Supervisor.PID}
 	end := fmt.Sprintf("kill -9 %d", l.pid)
 	switch {
 	case found.Verdict == ident.Dead:

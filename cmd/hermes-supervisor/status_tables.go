@@ -50,7 +50,7 @@ func (s serviceJSON) why(now time.Time) string {
 
 // printOverview prints services, open turns and open handoffs, a table each.
 func (a *app) printOverview(now overview) error {
-	running := false
+	running := now.running
 	for _, s := range now.services {
 		running = running || s.Supervisor != nil
 		if s.down() {
@@ -148,7 +148,7 @@ func (s overview) seen() string {
 	for i := range handoffs {
 		handoffs[i].LastSeen = time.Time{}
 	}
-	text, _ := json.Marshal([]any{s.services, turns, handoffs, s.counts, fmt.Sprint(s.bad)}) // of texts, numbers and times only
+	text, _ := json.Marshal([]any{s.running, s.services, turns, handoffs, s.counts, fmt.Sprint(s.bad)}) // of texts, numbers and times only
 	return string(text)
 }
 
