@@ -3,6 +3,7 @@ package follow
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -47,29 +48,38 @@ const maxPending = 64
 // maxState bounds the file, in bytes: some KiB for each of very many homes.
 const maxState = 32 << 20
 
-// load reads the state; where there is none, or a broken one, following begins now. A *fsstate.VersionError is that of a
-// newer program, which is left alone.
+// load reads the state; where there is none, or a broken one, following begins now. A broken one is set aside, and the error
+// tells where. A *fsstate.VersionError is that of a newer program, which is left alone.
 func load(store *fsstate.Store, now time.Time) (*state, error) {
-	fresh := &state{Version: stateVersion, Since: now.UTC().Truncate(time.Millisecond)}
+	fresh := (&state{Version: stateVersion, Since: now.UTC().Truncate(time.Millisecond)}).tidy()
 	data, _, err := fsstate.ReadFile(store.Path("", StateFile), maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fresh.tidy(), nil
+		return fresh, nil
 	}
 	if err != nil {
 		if _, unsafe := errors.AsType[*fsstate.UnsafeError](err); !unsafe {
 			return nil, err
 		}
-		return fresh.tidy(), err
+		return fresh, err
 	}
+	s, err := decode(data)
+	if _, corrupt := errors.AsType[*fsstate.CorruptError](err); !corrupt {
+		return s, err
+	}
+	aside, failed := store.Quarantine("", StateFile, now)
+	if failed != nil {
+		return fresh, errors.Join(err, failed)
+	}
+	return fresh, fmt.Errorf("%w: set aside as %s", err, aside)
+}
+
+func decode(data []byte) (*state, error) {
 	if _, err := fsstate.DecodeDocument(data, stateVersion); err != nil {
-		if _, newer := errors.AsType[*fsstate.VersionError](err); newer {
-			return nil, err
-		}
-		return fresh.tidy(), err
+		return nil, err
 	}
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil || s.Since.IsZero() {
-		return fresh.tidy(), &fsstate.CorruptError{Path: store.Path("", StateFile), Problem: "is not what was written"}
+		return nil, &fsstate.CorruptError{Problem: "is not what was written"}
 	}
 	return s.tidy(), nil
 }

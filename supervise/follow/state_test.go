@@ -75,6 +75,13 @@ func TestAStateThatIsNotOursBeginsAnew(t *testing.T) {
 		if err == nil || s == nil || !s.Since.Equal(now.Truncate(time.Millisecond)) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
+		aside, _ := filepath.Glob(store.Path("", StateFile) + ".corrupt-*")
+		if len(aside) != 1 || !strings.Contains(err.Error(), filepath.Base(aside[0])) {
+			t.Fatalf("%s: %q, %v", name, aside, err)
+		}
+		if kept, err := os.ReadFile(aside[0]); err != nil || string(kept) != text {
+			t.Errorf("%s: %q, %v", name, kept, err)
+		}
 	}
 	store := openStore(t)
 	if err := os.WriteFile(store.Path("", StateFile), []byte(`{"version":2}`), 0o600); err != nil {
