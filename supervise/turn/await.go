@@ -130,7 +130,7 @@ func (j *job) await(ctx context.Context) ending {
 				j.Say("the turn was taken from this keeper: ending the agent")
 				stop(killNow)
 			case err != nil:
-				j.Say("the marker cannot be looked at: %v", err)
+				j.sayUnseen(err)
 			case stopping && !e.StopRequested:
 				e.StopRequested, j.asked = true, true
 				j.Say("the turn is being interrupted")
@@ -172,9 +172,22 @@ func never() *time.Timer {
 	return t
 }
 
+// sayUnseen tells of a fault once, for as long as it stays the same: the marker is looked at every second.
+func (j *job) sayUnseen(err error) {
+	if text := err.Error(); j.unseen != text {
+		j.unseen = text
+		j.Say("the marker cannot be looked at: %s", text)
+	}
+}
+
 // lookAtMarker tells whether someone has asked for the end; errTaken when the turn is no longer this keeper's. It takes
 // the lock only to write a marker again that is gone or cannot be used.
 func (j *job) lookAtMarker(ctx context.Context) (stopping bool, err error) {
+	defer func() {
+		if err == nil {
+			j.unseen = ""
+		}
+	}()
 	// It is looked at every second for as long as the agent works: reading what has not changed costs the machine, and this
 	// process the pages of all that reads.
 	stamp, err := j.Room.files().Stamp(j.Request.Session)

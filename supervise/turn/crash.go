@@ -172,7 +172,7 @@ func (j *job) backOff(ctx context.Context) (*Outcome, error) {
 			case errors.Is(err, errTaken):
 				return j.abandon(ctx)
 			case err != nil:
-				j.Say("the marker cannot be looked at: %v", err)
+				j.sayUnseen(err)
 			case stopping || untilNext(j.turn, j.Room.Settings, time.Now()) == 0:
 				timer.Reset(0)
 			}

@@ -371,3 +371,26 @@ func (h *home) wantDecisionOfHermes(action policy.Action) {
 		h.Fatalf("decision %+v: %s", v.Decision, v.Owner.Why)
 	}
 }
+
+// A profile is deleted while its agent works: the keeper has nowhere to look, ten times a second, for as long as that takes.
+func TestAMarkerThatCannotBeLookedAtIsToldOnce(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	k := h.start(h.run("prompt", "read", "await", "./go"))
+	h.until("the agent has read its prompt", func() bool { return len(h.texts("prompt")) == 1 })
+	h.launched()
+	for _, f := range []fsstate.Folder{fsstate.Locks, fsstate.Turns} {
+		if err := os.RemoveAll(h.room.Store.Path(f, "")); err != nil {
+			h.Fatal(err)
+		}
+	}
+	told := func() int { return strings.Count(k.said(), "the marker cannot be looked at") }
+	h.until("it is told", func() bool { return told() > 0 })
+	first := time.Now()
+	h.until("it has looked some times more", func() bool { return time.Since(first) > 5*watchedPoll/2 })
+	h.until("its end cannot be recorded", func() bool { h.touch("go"); return strings.Contains(k.said(), "record the end of the turn") })
+	if n := told(); n != 1 {
+		t.Errorf("told %d times:\n%s", n, k.said())
+	}
+	k.kill()
+}

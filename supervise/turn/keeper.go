@@ -53,6 +53,7 @@ type job struct {
 
 	seenMarker     fsstate.Info // of the marker as it was last read beside the run
 	markerStopping bool         // as it said then
+	unseen         string       // why it could not be looked at, as was said last; "" = it could
 
 	seen  *sighting // how an agent ended that had lost its keeper, if we saw it
 	spent []string  // instances whose files in run/ nobody needs any more
