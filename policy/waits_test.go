@@ -55,7 +55,7 @@ func TestWaits(t *testing.T) {
 		{"that nobody makes: not verified", but(dead, func(f *Facts) { f.Verified = false }), nil},
 		{"that nobody makes: no attempt left", but(dead, func(f *Facts) { f.Attempts = 2 }), nil},
 		{"nobody can tell of its keeper", but(dead, func(f *Facts) { f.Keeper = LifeUnknown }), nil},
-		{"stalled, and nobody ends it", but(stalled, func(f *Facts) { f.Keeper = LifeDead }), nil},
+		{"stalled, and its keeper is gone", but(stalled, func(f *Facts) { f.Keeper = LifeDead }), nil},
 	} {
 		tc.facts.Now = now
 		var got *Waiting

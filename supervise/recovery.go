@@ -46,6 +46,8 @@ type recovery struct {
 	last   time.Time // when the last keeper was started
 	gone   chan *keeper
 	failed map[string]string // what was said of a file that cannot be read
+
+	orphans map[string]*orphan // agents that have lost their keepers
 }
 
 // recoverTurns looks at every turn of every home: it starts a keeper for those that may go on, the oldest first, and watches
@@ -104,6 +106,9 @@ func (l *loop) consider(ctx context.Context, h *home, v turn.View) (candidate, b
 	}
 	if v.Keeper.Verdict == ident.Dead && v.Owner.Verdict == ident.Alive && !v.Turn.Reported() {
 		l.lookAt(time.Now().Add(orphanLook))
+		l.watchSilence(ctx, h, v)
+	} else {
+		delete(l.turns.orphans, key)
 	}
 	switch v.Decision.Action {
 	case policy.Wait:

@@ -101,7 +101,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	l := &loop{
 		Supervisor: s, self: self, config: s.Config, gate: make(chan struct{}, diskAtOnce), tagged: &memo[ident.Tagged]{look: ident.ScanTagged}, logs: newLogSweep(s.Log),
 		wake: make(chan struct{}, 1), stir: make(chan struct{}, 1), found: make(chan struct{}, 1), over: make(chan phase.Exit, 1), homes: map[string]*home{}, ended: make(chan ended, 16), refused: map[string]error{}, keepers: map[string]*keeper{},
-		turns:      recovery{tried: map[string]attempted{}, gone: make(chan *keeper, 16), failed: map[string]string{}},
+		turns:      recovery{tried: map[string]attempted{}, gone: make(chan *keeper, 16), failed: map[string]string{}, orphans: map[string]*orphan{}},
 		deliveries: deliveries{wake: make(chan struct{}, 1), gone: make(chan *keeper, 16)},
 	}
 	reaping := make(chan struct{})

@@ -39,7 +39,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "`COUNT` of continuations of one prompt (default from hermes.toml: 2)")
 	flags.StringVar(&f.receipt, "receipt", "", "shell `COMMAND-LINE` that must succeed, with the end as JSON on stdin, before the turn is let go; until then only it repeats")
 	flags.StringVar(&f.outcome, "outcome", "", "write how the call ended to `FILE` as JSON")
-	flags.DurationVar(&f.stall, "stall", 0, "end an agent that prints nothing for so long, as a crash; a continuation keeps the limit")
+	flags.DurationVar(&f.stall, "stall", 0, "end an agent that prints nothing for so long, as a crash; a continuation keeps the limit, and run where this program was killed")
 	flags.DurationVar(&f.drain, "drain", defaultDrain, "how long SIGTERM waits for the turn before the agent is stopped and the turn left open")
 	flags.DurationVar(&f.wait, "wait", 0, "wait so long for a living owner of the session, instead of being refused (then exit 124); an agent that lost its keeper is watched to its end")
 	flags.BoolVar(&f.hold, "hold-output", false, "print only the output of the run that concluded")

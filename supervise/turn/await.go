@@ -20,9 +20,7 @@ const (
 	listenEvery = time.Second
 	listenFor   = time.Minute
 
-	stallLadder   = 5 * time.Second
-	stallLockWait = 100 * time.Millisecond // of what is only told
-	drainLadder   = 5 * time.Second
+	stallLockWait = 100 * time.Millisecond           // of what is only told
 	settledAfter  = process.Patience + time.Second/2 // what started stays up for minutes or hours from here on, and is watched
 )
 
@@ -104,7 +102,7 @@ func (j *job) await(ctx context.Context) ending {
 				stop(process.InterruptLadder())
 			case e.leaving || j.Request.Drain <= 0:
 				e.leaving, e.Draining = true, true
-				stop(j.Request.Agent.stop(drainLadder))
+				stop(j.Request.Agent.stop())
 			default:
 				e.leaving = true
 				j.Say("shutting down: waiting up to %s for the turn, then the agent is stopped and the turn stays open", j.Request.Drain)
@@ -112,7 +110,7 @@ func (j *job) await(ctx context.Context) ending {
 			}
 		case <-drainBy.C:
 			e.Draining = true
-			stop(j.Request.Agent.stop(drainLadder))
+			stop(j.Request.Agent.stop())
 		case <-stall.C:
 			if next := quiet.wait(r.err.growth(r.out.growth(started)), time.Now()); next > 0 {
 				stall.Reset(next)
@@ -121,7 +119,7 @@ func (j *job) await(ctx context.Context) ending {
 			e.Stalled = true
 			j.markStalled(ctx)
 			j.Say("no sign of life for %s: ending the agent as crashed", j.Request.Stall)
-			stop(j.Request.Agent.stop(stallLadder))
+			stop(j.Request.Agent.stop())
 		case <-j.wake:
 			switch stopping, err := j.lookAtMarker(ctx); {
 			case errors.Is(err, errTaken) && e.taken: // it is being ended

@@ -88,7 +88,7 @@ func (j *job) awaitReceipt(ctx context.Context, child *process.Child) process.Ex
 			return child.Exit()
 		case <-j.Orders:
 			j.Say("ending the receipt command; it is due again")
-			go func() { _ = tree.End(ctx, process.StopLadder(drainLadder)) }()
+			go func() { _ = tree.End(ctx, process.StopLadder(stopGrace)) }()
 		}
 	}
 }

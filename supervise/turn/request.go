@@ -42,12 +42,14 @@ type Agent struct {
 	Stop func(grace time.Duration) process.Ladder `json:"-"`
 }
 
+const stopGrace = 5 * time.Second
+
 // stop is the ladder of an orderly end.
-func (a Agent) stop(grace time.Duration) process.Ladder {
+func (a Agent) stop() process.Ladder {
 	if a.Stop == nil {
-		return process.StopLadder(grace)
+		return process.StopLadder(stopGrace)
 	}
-	return a.Stop(grace)
+	return a.Stop(stopGrace)
 }
 
 // OwnSession is what is known of the agent's own sessions.
