@@ -101,7 +101,7 @@ type overview struct {
 	handoffs []handoff.View // open ones
 	counts   handoffCounts
 	bad      []error // what could not be read
-	closed   bool    // among that a home's whole state: what is not shown may be there
+	closed   bool    // among that a home's whole state, or who its run is: what is not shown may be there
 	running  bool    // a run is at work here, be it without any service
 }
 
@@ -120,9 +120,6 @@ func (a *app) look(work bool) (overview, error) {
 	key, err := loadKey(source.Dir)
 	if err != nil {
 		return now, err
-	}
-	if run, err := livenessOf(root, time.Now()); err == nil { // else its services tell
-		now.running = run.there
 	}
 	resolved, _, unresolved := a.load(config.Load)
 	for _, home := range homesBelow(root) {
@@ -146,6 +143,11 @@ func (a *app) look(work bool) (overview, error) {
 			now.addWork(a, cfg, key, store)
 		}
 		_ = store.Close()
+	}
+	if run, err := livenessOf(root, time.Now()); err == nil {
+		now.running = run.there
+	} else if !now.closed { // of which it is said already
+		now.bad, now.closed = append(now.bad, err), true
 	}
 	return now, nil
 }
