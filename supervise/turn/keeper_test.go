@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -198,6 +199,20 @@ func TestResumableAreTheDeadAndTheGivenUp(t *testing.T) {
 		if s != "stale" && s != "exhausted" && s != "dead" {
 			t.Errorf("%s is resumable", s)
 		}
+	}
+}
+
+// A run that is refused, or lets a profile go, closes what a sweep beside it works on.
+func TestSweepOfAHomeThatWasLetGoTellsNothing(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	var said strings.Builder
+	h.room.Log = slog.New(slog.NewTextHandler(&said, nil))
+	if err := h.room.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if removed := h.room.Sweep(t.Context(), time.Now()); removed != 0 || said.Len() > 0 {
+		t.Errorf("%d removed, %s", removed, said.String())
 	}
 }
 

@@ -28,9 +28,12 @@ func (r *Room) Leftovers(ctx context.Context, now time.Time) []Leftover {
 // runs anyway; a fault in one file leaves the rest, and the next sweep.
 func (r *Room) Sweep(ctx context.Context, now time.Time) (removed int) {
 	unfinished, _ := r.Store.StaleTmp(now) // the sweep itself tells of a folder that cannot be read
-	if err := r.Store.SweepTmp(now); err != nil {
+	switch err := r.Store.SweepTmp(now); {
+	case errors.Is(err, fs.ErrClosed): // its home was let go meanwhile: who serves it next sweeps it
+		return 0
+	case err != nil:
 		r.log().Warn("tmp/ not swept", "error", err.Error())
-	} else {
+	default:
 		removed += len(unfinished)
 	}
 	removed += r.drop(r.outlived(now)) // first, since they name instances
