@@ -100,11 +100,14 @@ func TestInterruptedTurnRunsItsReceipt(t *testing.T) {
 	h.noMarker()
 }
 
+// stallOnABusyMachine is more than what the start of an agent takes that is to be no stalled one.
+const stallOnABusyMachine = 3 * time.Second
+
 func TestStalledAgentIsEndedAsACrash(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "print", "at work", "once", "./first", "await", "never", "else", "print", "done")
-	c.Request.Stall = 300 * time.Millisecond
+	c.Request.Stall = stallOnABusyMachine
 	k := h.start(c)
 	k.want(Concluded, policy.ReasonSucceeded, 0)
 	if got := k.stdout.String(); got != "at work\nat work\ndone\n" {
@@ -119,7 +122,7 @@ func TestLadderOfAStalledRunSparesItsContinuation(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	c := h.run("prompt", "once", "./first", "leisurely", "5", "print", "begun", "await", "never", "else", "await", "./go")
-	c.Request.Stall = 300 * time.Millisecond
+	c.Request.Stall = stallOnABusyMachine
 	k := h.start(c)
 	h.started(2)
 	time.AfterFunc(100*time.Millisecond, func() { h.touch("go") }) // twice as long as a ladder sleeps between two looks
