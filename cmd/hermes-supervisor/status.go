@@ -54,7 +54,7 @@ func (a *app) statusCommand() *cobra.Command {
 		Short: "Show services, open turns and handoffs: how they stand, since when, and why",
 		Long: `Shows every service of the home and (of the root home) its profiles, then the open turns and handoffs, from the files: it
 works while run is down, and says so. What waits says for what and until when: a crash loop, a back-off, a provider's
-rate limit, a stall. Handoffs that failed in the last day are counted. Where no terminal shows it, the lines of turns begin
+rate limit, a stall. Turns that were given up are named, and handoffs that failed in the last day counted. Where no terminal shows it, the lines of turns begin
 with "turn:", those of handoffs with "handoff:".
 
 With --watch it stays on the screen: j and k or the arrows choose a line, e explains it, r restarts, s stops and S starts a
@@ -98,6 +98,7 @@ func (a *app) status() error {
 type overview struct {
 	services []serviceJSON
 	turns    []turn.View
+	gaveUp   []givenUp
 	handoffs []handoff.View // open ones
 	counts   handoffCounts
 	bad      []error // what could not be read
@@ -158,6 +159,7 @@ func (s *overview) addWork(a *app, cfg config.Config, key []byte, store *fsstate
 	r.Agents = r.named
 	turns, bad := r.List()
 	s.turns, s.bad = append(s.turns, turns...), append(s.bad, bad...)
+	s.addGivenUp(r.Room, turns)
 	q := a.queueOf(r)
 	handoffs, bad := q.List(false)
 	s.handoffs, s.bad = append(s.handoffs, handoffs...), append(s.bad, bad...)

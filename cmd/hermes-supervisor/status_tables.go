@@ -64,7 +64,7 @@ func (a *app) printOverview(now overview) error {
 	}
 	if a.json {
 		return a.printJSON(map[string]any{
-			"running": running, "services": orEmpty(now.services), "turns": now.turnsJSON(), "open_handoffs": now.handoffsJSON(),
+			"running": running, "services": orEmpty(now.services), "turns": now.turnsJSON(), "given_up": orEmpty(now.gaveUp), "open_handoffs": now.handoffsJSON(),
 			"handoffs": now.counts, "errors": problems,
 		})
 	}
@@ -73,6 +73,9 @@ func (a *app) printOverview(now overview) error {
 	}
 	if !running && !now.closed {
 		a.say("run is down; this is what the files show")
+	}
+	if line := givenUpLine(now.gaveUp); line != "" {
+		a.say("%s", line)
 	}
 	if c := now.counts; c != (handoffCounts{}) {
 		a.say("handoffs: %d pending, %d running, %d failed in the last day; see `hermes-supervisor handoff list --all`", c.Pending, c.Running, c.Failed)
@@ -148,7 +151,7 @@ func (s overview) seen() string {
 	for i := range handoffs {
 		handoffs[i].LastSeen = time.Time{}
 	}
-	text, _ := json.Marshal([]any{s.running, s.services, turns, handoffs, s.counts, fmt.Sprint(s.bad)}) // of texts, numbers and times only
+	text, _ := json.Marshal([]any{s.running, s.services, turns, s.gaveUp, handoffs, s.counts, fmt.Sprint(s.bad)}) // of texts, numbers and times only
 	return string(text)
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"hermes-supervisor/policy"
@@ -63,4 +65,48 @@ func whyTurn(v turn.View, now time.Time) string {
 	default:
 		return d.Reason.Text()
 	}
+}
+
+// givenUp is a turn that somebody may want back, in the JSON of status.
+type givenUp struct {
+	Session string        `json:"session"`
+	Profile string        `json:"profile,omitempty"`
+	Home    string        `json:"home"`
+	Reason  policy.Reason `json:"reason"`
+	At      time.Time     `json:"at"`
+}
+
+// addGivenUp adds the turns of a home that were given up, unless their session has another one open.
+func (s *overview) addGivenUp(r *turn.Room, open []turn.View) {
+	given, bad := r.GivenUp()
+	s.bad = append(s.bad, bad...)
+	home := r.Store.Home()
+	for _, t := range given {
+		if slices.ContainsFunc(open, func(v turn.View) bool { return v.Turn.Session == t.Session }) {
+			continue
+		}
+		s.gaveUp = append(s.gaveUp, givenUp{t.Session, home.Profile, home.Path, policy.Reason(t.Ended.Reason), t.Ended.At})
+	}
+}
+
+// maxNamed is how many of them a line names.
+const maxNamed = 5
+
+// givenUpLine names them, and the command that brings one back; "" where there are none.
+func givenUpLine(all []givenUp) string {
+	if len(all) == 0 {
+		return ""
+	}
+	names := make([]string, 0, maxNamed)
+	for _, g := range all[:min(len(all), maxNamed)] {
+		name := label(g.Session)
+		if g.Profile != "" {
+			name += " in profile " + g.Profile
+		}
+		names = append(names, name)
+	}
+	if n := len(all) - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	return fmt.Sprintf("given up: %s; see `hermes-supervisor explain KEY`, and `hermes-supervisor turn resume KEY` to go on", strings.Join(names, ", "))
 }

@@ -29,21 +29,10 @@ func (r *Room) Resumable() ([]string, []error) {
 			turns = append(turns, v.Turn)
 		}
 	}
-	look := r.look()
-	ended, more := r.files().All(fsstate.Ended)
-	slices.SortFunc(ended, func(a, b *fsstate.Turn) int { return b.StartedAt.Compare(a.StartedAt) }) // newest of a session first
-	for _, t := range ended {
-		if seen[t.Session] || t.Ended == nil {
-			continue
-		}
-		if look.settle(t); t.Phase == fsstate.PhaseConcluded {
-			continue
-		}
-		switch policy.Reason(t.Ended.Reason) {
-		case policy.ReasonStale, policy.ReasonAttemptsExhausted:
-			seen[t.Session] = true
+	given, more := r.GivenUp()
+	for _, t := range given {
+		if !seen[t.Session] {
 			turns = append(turns, t)
-		default:
 		}
 	}
 	slices.SortStableFunc(turns, func(a, b *fsstate.Turn) int { return cmp.Compare(a.StartedAt.UnixNano(), b.StartedAt.UnixNano()) })
@@ -52,6 +41,28 @@ func (r *Room) Resumable() ([]string, []error) {
 		sessions[i] = t.Session
 	}
 	return sessions, append(bad, more...)
+}
+
+// GivenUp are the turns in ended/ that were tried too often or grew too old, where they are the last ones of their sessions
+// there, and what of ended/ cannot be read. A session may have another turn open by now.
+func (r *Room) GivenUp() (turns []*fsstate.Turn, bad []error) {
+	look := r.look()
+	ended, bad := r.files().All(fsstate.Ended)
+	slices.SortFunc(ended, func(a, b *fsstate.Turn) int { return b.StartedAt.Compare(a.StartedAt) }) // newest of a session first
+	seen := map[string]bool{}
+	for _, t := range ended {
+		if t.Ended == nil || seen[t.Session] {
+			continue
+		}
+		seen[t.Session] = true // it is the one that a resume brings back, whatever became of it
+		if look.settle(t); t.Phase == fsstate.PhaseConcluded {
+			continue
+		}
+		if why := policy.Reason(t.Ended.Reason); why == policy.ReasonStale || why == policy.ReasonAttemptsExhausted {
+			turns = append(turns, t)
+		}
+	}
+	return turns, bad
 }
 
 // Resumed is the turn that a resume of a session would take up: the one that is open, or else the newest of ended/. It
