@@ -16,6 +16,7 @@ import (
 	"hermes-supervisor/fsstate"
 	"hermes-supervisor/fsstate/ident"
 	"hermes-supervisor/policy/phase"
+	"hermes-supervisor/supervise/output"
 	"hermes-supervisor/supervise/process"
 	"hermes-supervisor/supervise/service"
 	"hermes-supervisor/supervise/service/childtest"
@@ -80,6 +81,12 @@ func playSupervisor(args []string) int {
 	one := s.supervisor(os.Stdout)
 	one.Moved = func(h fsstate.Home, spec service.Spec, st phase.State) {
 		fmt.Fprintln(os.Stdout, filepath.Base(h.Path), spec.Name, st.Phase)
+	}
+	if s.Foreground != "" {
+		one.Foreground = &Foreground{Name: s.Foreground, Emit: func(_ output.Stream, b []byte) error {
+			_, err := fmt.Fprintf(os.Stdout, "printed: %s", b)
+			return err
+		}}
 	}
 	if err := one.Run(ctx); err != nil {
 		fmt.Fprintln(os.Stdout, "ended:", err)

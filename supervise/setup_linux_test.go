@@ -25,6 +25,7 @@ type setup struct {
 	MaxConcurrent int
 	Stagger       time.Duration
 	Rescan        time.Duration // 0: as it is
+	Foreground    string        // the service that it is for; "": none
 	Handoffs      *handing      // nil: nothing is said of them
 }
 
@@ -50,7 +51,7 @@ func (s setup) spec(h fsstate.Home, name, digest string) service.Spec {
 	settings := phase.Defaults()
 	settings.Delay, settings.StormStarts = time.Millisecond, phase.MaxStormStarts
 	return service.Spec{
-		Name: name, Command: []string{self(), "child", "record", s.notes(h, name), "hold"}, Autostart: true,
+		Name: name, Command: []string{self(), "child", "record", s.notes(h, name), "say", "up", "hold"}, Autostart: true,
 		Settings: settings, Digest: digest,
 		StopSignal: syscall.SIGTERM, StopScope: process.ScopeLeader, StopTimeout: 2 * patience,
 	}

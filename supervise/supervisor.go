@@ -233,6 +233,9 @@ func (l *loop) interval() time.Duration {
 // one has died by then.
 func (l *loop) retire(e ended) {
 	delete(e.home.runners, e.name)
+	if l.inForeground(e.home, e.name) {
+		l.stopPrinting() // a later begin prints anew
+	}
 	l.follower.Load().Service(e.home.Home, e.name, "")
 	l.letGo(e.home)
 	key := e.home.key(e.name)

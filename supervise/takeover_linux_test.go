@@ -59,6 +59,48 @@ func TestAServiceOfAKilledSupervisorIsTakenOverAtARescan(t *testing.T) {
 	}
 }
 
+// TestWhatAnotherSupervisorRanIsPrintedOnceByTheOneThatTakesItOver: at each rescan it had found the service taken.
+func TestWhatAnotherSupervisorRanIsPrintedOnceByTheOneThatTakesItOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "shared")
+	first := w.another()
+	w.stands("shared", phase.Running)
+	w.Services = map[string]string{"early": "a"}
+	third := w.another()
+	w.stands("early", phase.Running)
+	w.Services = map[string]string{"shared": "a", "early": "a", "own": "a"}
+	w.Rescan, w.Foreground = 300*time.Millisecond, "shared"
+	second := w.another()
+	second.hears("service shared: run by the supervisor with pid")
+	w.kill(third)
+	w.until("the second has rescanned", func() bool {
+		rec, _ := w.record("early")
+		return rec.Supervisor.PID == second.PID()
+	})
+	w.kill(first)
+	w.until("the second runs it", func() bool {
+		rec, _ := w.record("shared")
+		return rec.Supervisor.PID == second.PID()
+	})
+	printed := func() int { return strings.Count(second.said(), "printed: up\n") }
+	n := 0
+	for began := time.Now(); time.Since(began) < time.Second; { // far longer than it takes to look for output
+		n++
+		rec, _ := w.record("shared")
+		if err := syscall.Kill(rec.Process.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		w.until("it runs again", func() bool {
+			again, s := w.record("shared")
+			return again.Process.PID != rec.Process.PID && s.Phase == phase.Running
+		})
+		w.until("it is printed", func() bool { return printed() >= n })
+	}
+	if got := printed(); got != n {
+		t.Errorf("printed %d times after %d starts", got, n)
+	}
+}
+
 func TestASupervisorWithNothingOfItsOwnSaysWhoRunsIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "shared")
