@@ -76,6 +76,7 @@ func (j *job) endTree(ctx context.Context, r *run) error {
 	case err := <-ended:
 		return err
 	case <-j.Orders: // at once, then
+		j.asked = true
 		cancel()
 		<-ended //nolint:errcheck // ended by our cancel; what counts is the second try
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

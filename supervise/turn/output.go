@@ -234,8 +234,21 @@ func matches(re *regexp.Regexp, text []byte) bool {
 }
 
 // replay prints what a run that had ended before left behind, as its own keeper would have: all of it where the request
-// has an id, else at most the tail, since what was followed may have been punched out before that.
+// has an id, else at most the tail, since what was followed may have been punched out before that. An order drops the rest.
 func (j *job) replay(instance string) {
+	printed := make(chan struct{})
+	go func() {
+		defer close(printed)
+		j.printAgain(instance)
+	}()
+	select {
+	case <-printed:
+	case <-j.Orders:
+		j.asked = true
+	}
+}
+
+func (j *job) printAgain(instance string) {
 	for _, s := range []struct {
 		suffix string
 		dst    io.Writer
