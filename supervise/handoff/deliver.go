@@ -30,9 +30,9 @@ const (
 type delivery struct {
 	child    *process.Child
 	tree     process.Tree
-	said     *os.File // what it writes to stderr; locked by it, see Queue.witness
-	read     *os.File // the same, for us
-	followed sync.WaitGroup
+	said     *os.File      // what it writes to stderr; locked by it, see Queue.witness
+	read     *os.File      // the same, for us
+	followed chan struct{} // closed when all of it has been copied
 }
 
 // deliver runs the command of a handoff that we have claimed.
@@ -50,16 +50,16 @@ func (j *job) deliver(ctx context.Context) (*fsstate.Handoff, error) {
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
 	follower := process.NewFollower(d.read, j.Stderr, process.FollowOptions{Punch: true, Watch: j.Host.Watch()})
-	d.followed.Go(func() {
+	go func() {
+		defer close(d.followed)
 		if err := follower.Run(following, d.child.Done()); err != nil && following.Err() == nil {
 			j.Say("what the platform's command says is not shown: %v", err)
 		}
-	})
+	}()
 	j.recordHandler(ctx, d)
 	why := j.await(ctx, d)
 	h, err := j.conclude(ctx, d, why)
-	follower.Hurry() // what it says is a note beside the delivery, whose end is recorded
-	d.followed.Wait()
+	j.drainOutput(d, follower, why != "")
 	_ = d.read.Close()
 	if err == nil {
 		j.Queue.dropRunFiles(j.self.Instance)
@@ -67,10 +67,26 @@ func (j *job) deliver(ctx context.Context) (*fsstate.Handoff, error) {
 	return h, err
 }
 
+// drainOutput waits until our reader has taken what the command says; where the command was ended, or we are to end, only
+// while it reads.
+func (j *job) drainOutput(d *delivery, follower *process.Follower, ended bool) {
+	if ended || j.asked {
+		follower.Hurry()
+	}
+	for {
+		select {
+		case <-d.followed:
+			return
+		case <-j.Orders:
+			follower.Hurry()
+		}
+	}
+}
+
 // launch starts the command. Until its pid is recorded, witness and environment tell of it.
 func (j *job) launch() (_ *delivery, err error) {
 	store := j.Queue.Files.Store
-	d := &delivery{}
+	d := &delivery{followed: make(chan struct{})}
 	if d.said, err = store.NewOutput(j.self.Instance + errSuffix); err != nil {
 		return nil, err
 	}
@@ -173,6 +189,7 @@ func (j *job) await(ctx context.Context, d *delivery) (why queue.Reason) {
 		case <-drained.C:
 			stop(queue.ReasonShutdown, process.StopLadder(killGrace))
 		case order := <-j.Orders:
+			j.asked = true
 			switch {
 			case why != "" || order == OrderDrain && draining:
 				stop(queue.ReasonShutdown, process.KillLadder())

@@ -68,6 +68,7 @@ type job struct {
 	self     ident.Ident
 	handoff  *fsstate.Handoff // as last written by us
 	witness  *os.File         // held for as long as this process lives
+	asked    bool             // to end, by an order
 }
 
 // Run claims the handoff, delivers it and records how that ended; the record is returned as it is then. A *RefusedError
