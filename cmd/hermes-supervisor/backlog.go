@@ -10,7 +10,7 @@ import (
 
 const (
 	maxBacklog = 1 << 20     // bytes: a hundred for each of ten thousand lines
-	lastLines  = time.Second // what the end of the program waits for a reader that does not read
+	lastLines  = time.Second // what the end of the program waits for a reader that takes nothing
 )
 
 // backlog is a stream whose reader may hang, as an app may that has started us, or a pager. Nobody here waits for that:
@@ -153,15 +153,30 @@ func (b *backlog) written(l line) (lost int64) {
 	return lost
 }
 
-// close prints what still waits, unless the reader hangs on. The second time it does nothing.
+// close prints what still waits for as long as the reader takes something. The second time it does nothing.
 func (b *backlog) close() {
 	if !b.last() {
 		return
 	}
-	select {
-	case <-b.ended:
-	case <-time.After(lastLines):
+	for before := b.left(); ; {
+		select {
+		case <-b.ended:
+			return
+		case <-time.After(lastLines):
+		}
+		left := b.left()
+		if left == before {
+			return
+		}
+		before = left
 	}
+}
+
+// left is how much has not been written.
+func (b *backlog) left() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes
 }
 
 // flush is close for the end of the program: like any other it waits for its reader, until a signal ends it.

@@ -60,6 +60,33 @@ func TestBacklogEndsBesideAReaderThatHangsOn(t *testing.T) {
 	})
 }
 
+// slow is a reader that takes one line in that time.
+type slow struct {
+	each time.Duration
+	got  int
+}
+
+func (s *slow) Write(p []byte) (int, error) {
+	time.Sleep(s.each)
+	s.got++
+	return len(p), nil
+}
+
+func TestBacklogLosesNothingToAReaderThatIsSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reader := &slow{each: lastLines * 9 / 10}
+		b := newBacklog(reader, lostLines)
+		for range 100 {
+			b.say("line")
+		}
+		b.close()
+		if reader.got != 100 {
+			t.Errorf("%d lines of 100", reader.got)
+		}
+	})
+}
+
 // TestTwoStreamsInOneFileKeepTheirOrder is a terminal, and 2>&1.
 func TestTwoStreamsInOneFileKeepTheirOrder(t *testing.T) {
 	t.Parallel()

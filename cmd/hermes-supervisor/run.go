@@ -191,7 +191,7 @@ func (a *app) run(cmd *cobra.Command, own ownService) error {
 		Stopping:     func() { tell.stopping(stopBudget(cfg, own)); printer.event("stopping", nil) },
 	}
 	if own.terminal {
-		held := &heldBack{to: a.stderr, terminal: os.Stdin}
+		held := &heldBack{to: inOrder{notes}, terminal: os.Stdin}
 		defer held.release()
 		s.Log, s.Say, printer.to = warnings(held), held.say, held
 		s.Foreground = &supervise.Foreground{Name: own.commandLine(cfg).Name, Signals: passed}

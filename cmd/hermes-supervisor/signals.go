@@ -83,6 +83,7 @@ func (a *app) listenForRun(gone <-chan struct{}) (orders <-chan supervise.Order,
 				if !asked { // else a further signal means that it takes too long
 					next = supervise.OrderLeave
 				}
+				a.ordered.Store(true)
 				offer(out, supervise.OrderLeave)
 			case s := <-signals:
 				reload := s == syscall.SIGHUP && !terminal && (!controlled || process.HasTerminal())
@@ -95,9 +96,11 @@ func (a *app) listenForRun(gone <-chan struct{}) (orders <-chan supervise.Order,
 				case deaf[s], s == syscall.SIGPIPE:
 				case slices.Contains(passedSignals, s):
 					offer(pass, sig)
+				case reload && len(out) > 0: // what waits reads it later than this, or ends us; a stop finds room
 				case reload:
 					offer(out, supervise.OrderReload)
 				default:
+					a.ordered.Store(true)
 					offer(out, next)
 					next, asked = supervise.OrderStop, true
 				}

@@ -420,3 +420,24 @@ func TestClosedTerminalLeavesTheTurnOpen(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRunWithTheTerminalStopsWhereThatIsStopped is Ctrl-S, and a stop from elsewhere.
+func TestRunWithTheTerminalStopsWhereThatIsStopped(t *testing.T) {
+	t.Parallel()
+	d := typeTo(t, `exec "$hs" run -- sh -c 'echo up; exec sleep 300'`)
+	d.sees("up")
+	terminal, err := os.OpenFile(d.name, os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const off = 0 // TCOOFF
+	if err := errors.Join(unix.IoctlSetInt(int(terminal.Fd()), unix.TCXONC, off), terminal.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cmd.Process.Signal(unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := d.ends(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hermes-supervisor/supervise/process"
 )
 
 // unread is a run whose output goes into a pipe that stays open.
@@ -27,7 +29,12 @@ type unread struct {
 // runUnread starts one, whose pipe has room for nothing where it is filled before.
 func runUnread(t *testing.T, filled bool, config string, args ...string) *unread {
 	t.Helper()
-	u := &unread{t: t, dir: t.TempDir()}
+	return runUnreadIn(t, t.TempDir(), filled, config, args...)
+}
+
+func runUnreadIn(t *testing.T, dir string, filled bool, config string, args ...string) *unread {
+	t.Helper()
+	u := &unread{t: t, dir: dir}
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		t.Fatal(err)
@@ -204,5 +211,109 @@ func TestAKeeperObeysWhereNobodyReadsItsAgent(t *testing.T) {
 				t.Errorf("the outcome: %v", err)
 			}
 		})
+	}
+}
+
+// TestAKeeperObeysWhileItEndsWhatItsAgentLeft: the one signal comes after the turn's end, and before the wait for its reader.
+func TestAKeeperObeysWhileItEndsWhatItsAgentLeft(t *testing.T) {
+	t.Parallel()
+	const leaves = "head -c 300000 /dev/zero; trap '' TERM; sleep 300 & exit 3"
+	u := runUnread(t, true, "", "turn", "run", "--session", "job", "--prompt", "p", "--", "/bin/sh", "-c", leaves)
+	if err := within(patience, func() (bool, error) {
+		text, _ := os.ReadFile(filepath.Join(u.dir, "home", "supervisor", "turns", "job.json"))
+		return bytes.Contains(text, []byte(`"concluded"`)), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if code := u.ends(unix.SIGTERM); code != 3 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// TestAnAnswerThatNobodyReadsEndsByOneSignal is a request that is given again when it has ended.
+func TestAnAnswerThatNobodyReadsEndsByOneSignal(t *testing.T) {
+	t.Parallel()
+	args := func() []string {
+		return []string{"turn", "run", "--session", "job", "--prompt", "p", "--id", "some", "--", "/bin/sh", "-c", "head -c 300000 /dev/zero; exit 3"}
+	}
+	first := runUnread(t, false, "", args()...)
+	go func() { _, _ = io.Copy(io.Discard, first.pipe) }()
+	if code := first.over(); code != 3 {
+		t.Fatalf("exit %d", code)
+	}
+	for _, with := range []unix.Signal{unix.SIGTERM, unix.SIGINT} {
+		u := runUnreadIn(t, first.dir, false, "", args()...)
+		if err := within(patience, func() (bool, error) { // it has begun to print
+			n, err := unix.IoctlGetInt(int(u.pipe.Fd()), unix.TIOCINQ)
+			return n > 0, err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if code := u.ends(with); code != 3 {
+			t.Errorf("%s: exit %d", with, code)
+		}
+	}
+}
+
+// TestRunEndsWhereItsFirstLineWasNotRead: what it said before it supervised anything is no reason to stay.
+func TestRunEndsWhereItsFirstLineWasNotRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	profile := filepath.Join(dir, "home", "profiles", "other")
+	if err := os.MkdirAll(profile, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	u := runUnreadIn(t, dir, true, "[[service]]\nname = 'web'\ncommand = ['sleep', '300']\nprofiles = ['one']\n[agent.own]\ncommand = ['true']\n", "--home", profile, "run")
+	if err := within(patience, func() (bool, error) {
+		_, err := os.Stat(filepath.Join(profile, "supervisor", "supervisor.json"))
+		return err == nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if code := u.ends(unix.SIGTERM); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// TestALateReaderGetsAllThatAPlatformSaid is a pager: nobody wants anything to end early. A signal does.
+func TestALateReaderGetsAllThatAPlatformSaid(t *testing.T) {
+	t.Parallel()
+	const config = "[handoff.platform.tele]\ncommand = ['/bin/sh', '-c', 'head -c 300000 /dev/zero >&2; echo >>DIR/starts']\n"
+	dir := t.TempDir()
+	for n, with := range []unix.Signal{0, unix.SIGTERM, unix.SIGINT} {
+		if code := runUnreadIn(t, dir, false, config, "handoff", "request", "job", "tele").over(); code != 0 {
+			t.Fatalf("exit %d", code)
+		}
+		u := runUnreadIn(t, dir, false, config, "handoff", "deliver", "job")
+		if err := within(patience, func() (bool, error) {
+			text, _ := os.ReadFile(filepath.Join(dir, "starts"))
+			list, err := os.ReadDir(filepath.Join(dir, "home", "supervisor", "handed"))
+			return len(text) > n && len(list) > n, err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if with != 0 {
+			if code := u.ends(with); code != 0 {
+				t.Errorf("%s: exit %d", with, code)
+			}
+			continue
+		}
+		if err := within(2*process.UnreadFor, func() (bool, error) {
+			left, err := filepath.Glob(filepath.Join(dir, "home", "supervisor", "run", "*.err"))
+			return len(left) == 0, err
+		}); err == nil {
+			t.Error("the rest was given up")
+		}
+		printed := make(chan []byte, 1)
+		go func() {
+			all, _ := io.ReadAll(u.pipe)
+			printed <- all
+		}()
+		if code := u.over(); code != 0 {
+			t.Errorf("exit %d", code)
+		}
+		if n := bytes.Count(<-printed, []byte{0}); n != 300_000 {
+			t.Errorf("%d bytes of 300000", n)
+		}
 	}
 }
