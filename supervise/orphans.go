@@ -40,8 +40,9 @@ func (l *loop) watchSilence(ctx context.Context, h *home, v turn.View) {
 	}
 	l.Say("turn %.40q: its agent has lost its keeper, and shows no sign of life for %s: ending it", v.Turn.Session, v.Turn.StallLimit())
 	o.ending.Store(true)
+	room := &turn.Room{Store: h.store, Key: l.Key, Settings: l.config.Turns, Agents: l.config.Agents, Log: l.Log} // that of the home is the loop's
 	go func() {
-		if err := h.room.EndStalled(ctx, v); err != nil && ctx.Err() == nil {
+		if err := room.EndStalled(ctx, v); err != nil && ctx.Err() == nil {
 			l.Log.Warn("agent that stalled not ended", "session", v.Turn.Session, "error", err.Error())
 		}
 		o.Orphan = turn.Orphan{} // one that lives on has its limit once more
