@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,7 +74,7 @@ command = ["agent", "log", "`+m.dir+`/launches", "save", "`+m.dir+`/prompts", "t
 
 func (w *systemdWorld) hang(t *testing.T) {
 	t.Helper()
-	w.dropIn(t, "StandardOutput=append:"+w.log, "WatchdogSec=1", "RestartSec=50ms", "TimeoutStopSec="+grantedStop.String())
+	w.dropIn(t, "StandardOutput=append:"+w.log, fmt.Sprintf("WatchdogSec=%d", int(watchdog.Seconds())), "RestartSec=50ms", "TimeoutStopSec="+grantedStop.String())
 	w.do(t, "systemctl", "--user", "daemon-reload")
 	w.do(t, "systemctl", "--user", "restart", unitUnderTest)
 	first := w.active(t)
@@ -153,7 +154,7 @@ func (w *systemdWorld) stop(t *testing.T) {
 	began := time.Now()
 	w.do(t, "systemctl", "--user", "stop", "--no-block", unitUnderTest)
 	w.until(t, "the stop takes longer than the unit grants, and than the watchdog", func() bool {
-		return w.show("ActiveState") == "deactivating" && time.Since(began) > max(10*grantedStop, 2*time.Second)
+		return w.show("ActiveState") == "deactivating" && time.Since(began) > max(10*grantedStop, 2*watchdog)
 	})
 	w.finish(t, "attempt 0", "attempt 1")
 	w.until(t, "the stop is done", func() bool { return w.show("ActiveState") != "deactivating" })
