@@ -154,7 +154,7 @@ func (w *systemdWorld) stop(t *testing.T) {
 	began := time.Now()
 	w.do(t, "systemctl", "--user", "stop", "--no-block", unitUnderTest)
 	w.until(t, "the stop takes longer than the unit grants, and than the watchdog", func() bool {
-		return w.show("ActiveState") == "deactivating" && time.Since(began) > max(10*grantedStop, 2*watchdog)
+		return w.show("ActiveState") == "deactivating" && time.Since(began) > max(3*grantedStop, 2*watchdog)
 	})
 	w.finish(t, "attempt 0", "attempt 1")
 	w.until(t, "the stop is done", func() bool { return w.show("ActiveState") != "deactivating" })
