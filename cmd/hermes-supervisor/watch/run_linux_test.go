@@ -86,6 +86,21 @@ func (p *pair) seesAfter(t *testing.T, after int, text string) {
 	t.Fatalf("%q was not printed", text)
 }
 
+// isRead waits until the program has taken all that was typed.
+func (p *pair) isRead(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		waiting, err := unix.IoctlGetInt(int(p.terminal.Fd()), unix.TIOCINQ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waiting == 0 {
+			return
+		}
+	}
+	t.Fatal("what was typed is not read")
+}
+
 func (p *pair) modes(t *testing.T) unix.Termios {
 	t.Helper()
 	modes, err := unix.IoctlGetTermios(int(p.terminal.Fd()), unix.TCGETS)
@@ -150,7 +165,7 @@ func TestTerminalThatTakesNothingHoldsUpNoEnd(t *testing.T) {
 	ended := p.run(t.Context(), Options{})
 	for range 200 { // far more than it holds
 		_, _ = p.master.WriteString("\x0c")
-		time.Sleep(time.Millisecond) // a chunk for each
+		p.isRead(t) // a chunk for each
 	}
 	_, _ = p.master.WriteString("q")
 	if got := await(t, ended); got != nil {
